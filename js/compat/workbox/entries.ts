@@ -1,0 +1,249 @@
+/**
+ * The entries of Workbox's queue as tasks: what makes a task an entry, in which order they are, and how one is taken out.
+ *
+ * An entry that is put in front has a higher priority than all others, so the queue sends it first, too. While an `onSync` runs, one that
+ * is taken out is only hidden: Workbox deletes it before it is sent, and loses it where the worker is killed then.
+ */
+
+import type { EnqueueReceipt } from '../../api/methods.ts'
+import type { StoredTask, TaskStore } from '../../api/store.ts'
+import { internalsOf } from '../../queue/internals.ts'
+import type { RetryQueue } from '../../queue/queue.ts'
+import type { QueueContext } from '../../runner/context.ts'
+import { isSoundTask } from '../../stores/engine/sound.ts'
+import { MARK, type Mark, markIn } from './mark.ts'
+import type { QueueEntry } from './options.ts'
+import { OwnHeaders } from './own-headers.ts'
+import { argumentsOf } from './requests.ts'
+
+/** Where an entry is put. 'left': Workbox had it before, so it comes before all that was pushed since. */
+export type Place = 'end' | 'left' | 'front'
+/** The end at which an entry is taken out. */
+export type End = 'first' | 'last'
+
+const PAGE = 1_000
+const PUSHED = 0
+const LEFT = 1
+
+/** What was handed out, and how it looked then. */
+interface HandedOut {
+  readonly taskId: string
+  readonly end: End
+  readonly look: string
+}
+
+/** More than Workbox's caller gives: for what was in Workbox's own database. */
+export interface Origin {
+  /** The mark of the entry there. */
+  readonly from?: string
+  readonly idempotencyKey?: string | undefined
+}
+
+export class Entries {
+  readonly #queue: RetryQueue
+  readonly #store: TaskStore
+  readonly #host: QueueContext
+  readonly #retentionMs: number
+  readonly #own: OwnHeaders
+  /** Ids in their order, as far as it is known. */
+  #order: string[] = []
+  /** All that were among them since the last look. */
+  #known = new Set<string>()
+  #isStale = true
+  #hears = false
+  #runs = 0
+  readonly #taken = new Set<string>()
+  readonly #handedOut = new WeakMap<Request, HandedOut>()
+
+  constructor(queue: RetryQueue, store: TaskStore, retentionMs: number) {
+    this.#queue = queue
+    this.#store = store
+    this.#host = internalsOf(queue).host
+    this.#retentionMs = retentionMs
+    this.#own = new OwnHeaders(this.#host)
+    for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) {
+      queue.on(event, ({ task }) => this.#own.forget(task.taskId))
+    }
+  }
+
+  /** `request`: a copy whose body is used up here. `entry`: what the caller gave. undefined: it is back where it was. */
+  async add(
+    entry: QueueEntry,
+    request: Request,
+    place: Place,
+    origin: Origin = {},
+  ): Promise<EnqueueReceipt | undefined> {
+    const out = this.#handedOut.get(entry.request)
+    if (out && this.#taken.has(out.taskId)) {
+      if (place === 'front' && out.end === 'first' && out.look === lookOf(entry)) {
+        this.#taken.delete(out.taskId)
+        this.#order.unshift(out.taskId)
+        return undefined
+      }
+      // its key is free then for the one that takes its place
+      await this.#remove(out.taskId)
+    }
+    const { timestamp = Math.floor(this.#host.settings.clock.now()), metadata } = entry
+    const { from, idempotencyKey } = origin
+    const mark: Mark = { timestamp, ...(metadata && { metadata }), ...(from !== undefined && { from }) }
+    const [url, init] = await argumentsOf(request)
+    const priority = place === 'front' ? (await this.#highest()) + 1 : place === 'left' ? LEFT : PUSHED
+    const expiresAt = Math.max(0, Math.round(timestamp)) + this.#retentionMs
+    const receipt = await this.#queue.enqueue(url, {
+      ...init,
+      redrive: {
+        // Workbox repeats whatever it is given
+        idempotent: true,
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+        ...lifetime(expiresAt, this.#host.now(), this.#retentionMs),
+        priority,
+        meta: { [MARK]: mark },
+      },
+    })
+    this.#known.add(receipt.taskId)
+    if (place === 'end') this.#order.push(receipt.taskId)
+    else if (place === 'front') this.#order.unshift(receipt.taskId)
+    else this.#isStale = true
+    return receipt
+  }
+
+  /** Has the task give what is not stored of it, where it is handed out by this process. */
+  async keepOwn({ taskId, durability }: EnqueueReceipt, request: Request): Promise<readonly string[]> {
+    if (durability === 'memory') return []
+    const { withheldHeaders = [] } = (await this.#store.get(taskId)) ?? {}
+    this.#own.keep(taskId, request.headers, withheldHeaders)
+    return withheldHeaders
+  }
+
+  /** Takes out the first or last that has not expired. */
+  async take(end: End): Promise<QueueEntry | undefined> {
+    for (;;) {
+      const record = await this.#next(end)
+      if (!record) return undefined
+      const entry = await this.#entryOf(record)
+      if (this.#runs > 0) this.#taken.add(record.taskId)
+      // it may have begun, or ended, meanwhile
+      else if ((await this.#queue.cancel(record.taskId)) !== 'cancelled') continue
+      this.#handedOut.set(entry.request, { taskId: record.taskId, end, look: lookOf(entry) })
+      return entry
+    }
+  }
+
+  async all(): Promise<QueueEntry[]> {
+    const entries: QueueEntry[] = []
+    for (const record of await this.#waiting()) entries.push(await this.#entryOf(record))
+    return entries
+  }
+
+  async count(): Promise<number> {
+    return (await this.#waiting()).length
+  }
+
+  /** While `work` runs, what is taken out is hidden; then it is deleted, however that has ended. */
+  async hiding<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#runs++
+    try {
+      return await work()
+    } finally {
+      this.#runs--
+      if (this.#runs === 0) await this.deleteTaken()
+    }
+  }
+
+  /** Deletes what was taken out and not put back. */
+  async deleteTaken(): Promise<void> {
+    for (const taskId of this.#taken) await this.#remove(taskId)
+  }
+
+  /** The tasks that were made of entries of Workbox's own database, by their marks. One that was cancelled is none. */
+  async takenOver(): Promise<ReadonlyMap<string, StoredTask>> {
+    const found = new Map<string, StoredTask>()
+    for (const record of await this.#records({})) {
+      const from = markIn(record)?.from
+      if (from !== undefined && record.status !== 'CANCELLED') found.set(from, record)
+    }
+    return found
+  }
+
+  async #remove(taskId: string): Promise<void> {
+    await this.#queue.cancel(taskId)
+    this.#taken.delete(taskId)
+  }
+
+  async #next(end: End): Promise<StoredTask | undefined> {
+    for (let isFresh = false; ; ) {
+      if (this.#isStale || (this.#order.length === 0 && !isFresh)) {
+        isFresh = true
+        await this.#look()
+      }
+      const taskId = end === 'first' ? this.#order.shift() : this.#order.pop()
+      if (taskId === undefined) return undefined
+      const record = this.#taken.has(taskId) ? undefined : await this.#store.get(taskId)
+      if (record?.status === 'PENDING' && isSoundTask(record) && this.#isLive(record)) return record
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#hears) {
+      this.#hears = true
+      this.#queue.subscribe(({ taskIds, others }) => {
+        this.#isStale ||= others || taskIds.some((taskId) => !this.#known.has(taskId))
+      })
+    }
+    this.#isStale = false
+    this.#order = (await this.#waiting()).map(({ taskId }) => taskId)
+    this.#known = new Set(this.#order)
+  }
+
+  /** What waits, in its order, without what is taken out or has expired. */
+  async #waiting(): Promise<StoredTask[]> {
+    const records = await this.#records({ active: true })
+    return records
+      .filter((record) => !this.#taken.has(record.taskId) && this.#isLive(record))
+      .sort((one, other) => other.priority - one.priority || (one.taskId < other.taskId ? -1 : 1))
+  }
+
+  async #highest(): Promise<number> {
+    const [first] = await this.#waiting()
+    return Math.max(LEFT, first?.priority ?? 0)
+  }
+
+  /** Tasks that other code has made in the same database are no entries. */
+  async #records(which: { readonly active?: true }): Promise<StoredTask[]> {
+    const { principal } = this.#host
+    const found: StoredTask[] = []
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#store.list({
+        ...which,
+        principal,
+        limit: PAGE,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      found.push(...page.tasks.filter((record) => isSoundTask(record) && markIn(record)))
+      cursor = page.cursor
+      if (cursor === undefined) return found
+    }
+  }
+
+  #isLive(record: StoredTask): boolean {
+    const mark = markIn(record)
+    return mark !== undefined && this.#host.now() - mark.timestamp <= this.#retentionMs
+  }
+
+  async #entryOf(record: StoredTask): Promise<QueueEntry> {
+    const body = record.bodyBytes > 0 ? await this.#store.body(record.taskId) : undefined
+    const request = await this.#own.requestOf(record, body)
+    const { timestamp, metadata } = markIn(record) as Mark
+    return { request, timestamp, ...(metadata && { metadata }) }
+  }
+}
+
+/** A timestamp that lies ahead has its request live longer, which is what Workbox has it for. */
+function lifetime(expiresAt: number, now: number, retentionMs: number): object {
+  const keyTtlMs = expiresAt - now
+  return keyTtlMs > retentionMs ? { expiresAt, policy: { keyTtlMs } } : { expiresAt }
+}
+
+/** All that a caller may have changed of an entry before it is put back. */
+const lookOf = ({ request, timestamp, metadata }: QueueEntry): string =>
+  JSON.stringify([[...request.headers], timestamp, metadata])

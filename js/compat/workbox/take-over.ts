@@ -1,0 +1,221 @@
+/**
+ * Takes over what Workbox's database still holds of a queue, so that nothing is lost on the day of the change.
+ *
+ * Each entry gets a mark there, then it is enqueued here, and once that is on the disk it is deleted there: a worker that is killed in between
+ * finds the mark at its task, and makes no second one. An entry stays there for longer where its task alone could not be sent after
+ * this process: its credentials are not stored. Then it is deleted when that task has ended, and until then each new process begins with it.
+ *
+ * What cannot be taken over stays as it is, and `degraded` says so. An older worker, with Workbox, may run at the same time: what it has
+ * taken out already is not seen here, and what it takes out meanwhile is sent twice at worst.
+ */
+
+import type { StoredTask } from '../../api/store.ts'
+import { QueueFullError, StorageFullError } from '../../api/task-errors.ts'
+import { internalsOf } from '../../queue/internals.ts'
+import type { RetryQueue } from '../../queue/queue.ts'
+import type { QueueContext } from '../../runner/context.ts'
+import { giverFor } from '../../runner/credentials.ts'
+import { type Marked, WorkboxDatabase, type WorkboxEntry } from './database.ts'
+import type { Entries } from './entries.ts'
+import { ExclusiveLock } from './lock.ts'
+import { requestOf } from './requests.ts'
+
+/** The errors after which the next entry would fail as well. */
+const isOurFault = (error: unknown): boolean =>
+  error instanceof QueueFullError ||
+  error instanceof StorageFullError ||
+  /^(STORAGE_|QUEUE_CLOSED|WASM_)/.test(String((error as { readonly code?: unknown } | null)?.code))
+
+export interface TakeOverOptions {
+  readonly retentionMs: number
+  /** The user's own code shifts the entries: each part of one matters. */
+  readonly isManual: boolean
+}
+
+export class TakeOver {
+  readonly #queue: RetryQueue
+  readonly #host: QueueContext
+  readonly #entries: Entries
+  readonly #options: TakeOverOptions
+  readonly #lock: ExclusiveLock
+  /** Entries that stay until their tasks have ended, by task. */
+  readonly #held = new Map<string, Marked>()
+  /** Entries that are sent from where they lie, by mark. */
+  readonly #sending = new Map<string, Promise<boolean>>()
+  #looking: Promise<void> | undefined
+  #hasLooked = false
+
+  constructor(queue: RetryQueue, entries: Entries, options: TakeOverOptions) {
+    this.#queue = queue
+    this.#host = internalsOf(queue).host
+    this.#entries = entries
+    this.#options = options
+    this.#lock = new ExclusiveLock(`redrive/${queue.name}/take-over`)
+    for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) {
+      queue.on(event, ({ task }) => this.#ended(task.taskId))
+    }
+  }
+
+  /** Takes over what is there now. Never rejects: what fails is said, and stays for the next look. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error) => this.#failed(error))
+      .finally(() => {
+        this.#looking = undefined
+        this.#hasLooked = true
+      })
+    return this.#looking
+  }
+
+  /** Resolves once that was done as often as it was begun, and once at least. */
+  looked(): Promise<void> {
+    return this.#looking ?? (this.#hasLooked ? Promise.resolve() : this.look())
+  }
+
+  /** Whether all that is sent from where it lies has arrived. */
+  async sent(): Promise<boolean> {
+    return (await Promise.all(this.#sending.values())).every((isSent) => isSent)
+  }
+
+  close(): void {
+    this.#lock.release()
+  }
+
+  async #look(): Promise<void> {
+    await this.#inDatabase(async (database) => {
+      if (!(await this.#lock.acquire())) return
+      try {
+        await this.#takeAll(database)
+      } finally {
+        this.#letGo()
+      }
+    })
+  }
+
+  async #takeAll(database: WorkboxDatabase): Promise<void> {
+    const { retentionMs } = this.#options
+    const since = this.#host.now() - retentionMs
+    const { marked, unreadable } = await database.mark(this.#queue.name, since, this.#host.makeKey)
+    if (unreadable > 0) this.#unreadable(`${unreadable} of its entries cannot be read`)
+    if (marked.length === 0) return
+    const known = await this.#entries.takenOver()
+    const here = new Set([...this.#held.values()].map(({ mark }) => mark))
+    for (const each of marked) {
+      if (here.has(each.mark) || this.#sending.has(each.mark)) continue
+      try {
+        await this.#take(database, each, known.get(each.mark))
+      } catch (error) {
+        if (isOurFault(error)) throw error
+        this.#unreadable(`an entry cannot be taken over (${(error as Error).message})`)
+      }
+    }
+  }
+
+  /** `before`: the task that an earlier process has made of it. */
+  async #take(database: WorkboxDatabase, marked: Marked, before: StoredTask | undefined): Promise<void> {
+    if (before && (!isLive(before) || this.#isWhole(before.withheldHeaders, before.targetUrl))) {
+      return database.delete(marked)
+    }
+    // the process that had its credentials is gone, and so a task with them takes its place. One that has begun ends first
+    if (before && (await this.#queue.cancel(before.taskId)) !== 'cancelled') return
+    const entry = await database.read(marked)
+    if (!entry) return
+    const request = requestOf(entry.requestData)
+    if (request.mode === 'no-cors') return this.#sendAsItLies(request, marked)
+    const receipt = await this.#add(entry, request, marked, before?.idempotencyKey ?? undefined)
+    if (!receipt) return
+    const withheld = await this.#entries.keepOwn(receipt, request)
+    if (receipt.durability !== 'memory' && this.#isWhole(withheld, request.url)) return database.delete(marked)
+    this.#held.set(receipt.taskId, marked)
+    if (withheld.length > 0) this.#sayHeld(request.url, withheld)
+  }
+
+  async #add(entry: WorkboxEntry, request: Request, { mark: from }: Marked, idempotencyKey: string | undefined) {
+    const { timestamp, metadata } = entry
+    const origin = { from, idempotencyKey }
+    try {
+      return await this.#entries.add(
+        { request, timestamp, ...(metadata && { metadata }) },
+        request.clone(),
+        'left',
+        origin,
+      )
+    } catch (error) {
+      if (this.#options.isManual || !metadata || isOurFault(error)) throw error
+      // it may hold what JSON cannot, and nothing but an `onSync` asks for it
+      return this.#entries.add({ request, timestamp }, request.clone(), 'left', origin)
+    }
+  }
+
+  /** Whether a task of ours alone is enough to send it, whichever process does. */
+  #isWhole(withheldHeaders: readonly string[], url: string): boolean {
+    return withheldHeaders.length === 0 || giverFor(this.#host.settings, { url }) !== undefined
+  }
+
+  /** No queue of ours takes it: it is sent as Workbox would, once in each process, until it has arrived. */
+  #sendAsItLies(request: Request, marked: Marked): void {
+    const sending = this.#host.settings
+      .fetch(request)
+      .then(() => this.#inDatabase((database) => database.delete(marked)))
+      .then(
+        () => true,
+        () => false,
+      )
+    this.#sending.set(marked.mark, sending)
+    void sending.then((isSent) => {
+      if (isSent) this.#sending.delete(marked.mark)
+      this.#letGo()
+    })
+  }
+
+  #ended(taskId: string): void {
+    const marked = this.#held.get(taskId)
+    if (!marked) return
+    this.#inDatabase((database) => database.delete(marked))
+      .catch((error) => this.#failed(error))
+      .finally(() => {
+        this.#held.delete(taskId)
+        this.#letGo()
+      })
+  }
+
+  /** Another process may go on, once nothing is left that only this one can send. */
+  #letGo(): void {
+    if (this.#held.size === 0 && this.#sending.size === 0) this.#lock.release()
+  }
+
+  async #inDatabase(work: (database: WorkboxDatabase) => Promise<void>): Promise<void> {
+    const database = await WorkboxDatabase.open()
+    if (!database) return
+    try {
+      await work(database)
+    } finally {
+      database.close()
+    }
+  }
+
+  #sayHeld(url: string, withheld: readonly string[]): void {
+    const { origin } = new URL(url)
+    const what = `requests to ${origin} that Workbox has left carry ${withheld.join(', ')}, which is not stored`
+    const until = "they stay in Workbox's database until they have been sent by a process that has them"
+    const remedy = `give redrive: { credentials: { '${origin}': … } }`
+    this.#host.degraded('credentials_missing', `${what}: ${until}; ${remedy}`, `left ${origin}`, { origin })
+  }
+
+  #unreadable(what: string): void {
+    const where = `the queue '${this.#queue.name}' in Workbox's database`
+    this.#host.degraded('unreadable_record', `${where}: ${what}; it stays there, unsent`, `left ${what}`)
+  }
+
+  #failed(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error)
+    const what = `what Workbox has left of '${this.#queue.name}' is not taken over yet (${why})`
+    this.#host.degraded(
+      'storage_unavailable',
+      `${what}: it stays there, and is looked for again with the next sync`,
+      'left',
+    )
+  }
+}
+
+const isLive = ({ status }: StoredTask): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
