@@ -23,6 +23,7 @@ export const entries = {
   'background-sync': 'js/background-sync.ts',
   'service-worker': 'js/service-worker.ts',
   cloudflare: 'js/cloudflare.ts',
+  'compat-workbox': 'js/compat/workbox.ts',
 }
 
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */

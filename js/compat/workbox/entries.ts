@@ -7,12 +7,13 @@
 
 import type { EnqueueReceipt } from '../../api/methods.ts'
 import type { StoredTask, TaskStore } from '../../api/store.ts'
+import { MAX_MS } from '../../options/check.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
 import { isSoundTask } from '../../stores/engine/sound.ts'
 import { MARK, type Mark, markIn } from './mark.ts'
-import type { QueueEntry } from './options.ts'
+import { lifetimeOf, type QueueEntry } from './options.ts'
 import { OwnHeaders } from './own-headers.ts'
 import { argumentsOf } from './requests.ts'
 
@@ -62,11 +63,11 @@ export class Entries {
     this.#retentionMs = retentionMs
     this.#own = new OwnHeaders(this.#host)
     for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) {
-      queue.on(event, ({ task }) => this.#own.forget(task.taskId))
+      this.#host.events.on(event, ({ task }) => this.#own.forget(task.taskId), true)
     }
   }
 
-  /** `request`: a copy whose body is used up here. `entry`: what the caller gave. undefined: it is back where it was. */
+  /** `request`: a copy whose body is used up here. `entry`: what the caller gave. undefined: it is back where it was, or has expired. */
   async add(
     entry: QueueEntry,
     request: Request,
@@ -84,11 +85,13 @@ export class Entries {
       await this.#remove(out.taskId)
     }
     const { timestamp = Math.floor(this.#host.settings.clock.now()), metadata } = entry
+    // Workbox keeps it, and never gives it out
+    if (this.#isOver(timestamp)) return undefined
     const { from, idempotencyKey } = origin
     const mark: Mark = { timestamp, ...(metadata && { metadata }), ...(from !== undefined && { from }) }
     const [url, init] = await argumentsOf(request)
     const priority = place === 'front' ? (await this.#highest()) + 1 : place === 'left' ? LEFT : PUSHED
-    const expiresAt = Math.max(0, Math.round(timestamp)) + this.#retentionMs
+    const expiresAt = Math.min(Math.max(0, Math.round(timestamp)) + this.#retentionMs, MAX_MS)
     const receipt = await this.#queue.enqueue(url, {
       ...init,
       redrive: {
@@ -227,7 +230,11 @@ export class Entries {
 
   #isLive(record: StoredTask): boolean {
     const mark = markIn(record)
-    return mark !== undefined && this.#host.now() - mark.timestamp <= this.#retentionMs
+    return mark !== undefined && !this.#isOver(mark.timestamp)
+  }
+
+  #isOver(timestamp: number): boolean {
+    return this.#host.now() - timestamp > this.#retentionMs
   }
 
   async #entryOf(record: StoredTask): Promise<QueueEntry> {
@@ -240,8 +247,8 @@ export class Entries {
 
 /** A timestamp that lies ahead has its request live longer, which is what Workbox has it for. */
 function lifetime(expiresAt: number, now: number, retentionMs: number): object {
-  const keyTtlMs = expiresAt - now
-  return keyTtlMs > retentionMs ? { expiresAt, policy: { keyTtlMs } } : { expiresAt }
+  const leftMs = expiresAt - now
+  return leftMs > retentionMs ? { expiresAt, policy: { keyTtlMs: lifetimeOf(leftMs) } } : { expiresAt }
 }
 
 /** All that a caller may have changed of an entry before it is put back. */

@@ -51,6 +51,9 @@ const EVERY_HEADER: readonly string[] = [...'abcdefghijklmnopqrstuvwxyz'].map((l
 /** As much as `capacityBytes` has room for. */
 const MAX_BODY_BYTES = 50 * 2 ** 20
 
+/** The lifetime of the key of a request that is kept for so long: a little more, so that it ends because it has expired. */
+export const lifetimeOf = (retentionMs: number): number => Math.min(retentionMs + 1, MAX_MS)
+
 export interface Settings {
   readonly retentionMs: number
   readonly drainMs: number
@@ -81,7 +84,7 @@ export function settingsFor(name: string, { onSync, maxRetentionTime, redrive = 
       // with an `onSync` of its own, what is not stored could not be shifted
       allowMemory: onSync === undefined,
       ...given,
-      policy: { keyTtlMs: retentionMs, ...policy },
+      policy: { keyTtlMs: lifetimeOf(retentionMs), ...policy },
       sanitize: { persistHeaders: EVERY_HEADER, ...sanitize },
       name,
       durable: true,

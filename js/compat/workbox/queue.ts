@@ -38,6 +38,8 @@ export class Queue {
   readonly #sync: SyncTag
   readonly #undo: (() => void)[] = []
   #syncs = 0
+  /** A sync has come, or was asked for. */
+  #hasSync = false
   #isAddedDuringSync = false
   #replays = 0
   #isClosed = false
@@ -113,27 +115,17 @@ export class Queue {
    * where requests are left that are not due soon.
    */
   async replayRequests(): Promise<void> {
-    await this.#takeOver.look()
+    const isAllOver = await this.#takeOver.look()
     await this.#entries.deleteTaken()
-    if (await this.#hasNothing()) return
-    this.#replays++
-    this.retryQueue.resume()
-    let isDone = false
-    try {
-      await this.retryQueue.flush()
-      isDone = (await this.#drain.run(this.#drainMs)) && this.#drain.blindness === undefined
-      isDone &&= await this.#takeOver.sent()
-    } finally {
-      this.#replays--
-      this.#rest(isDone)
-    }
-    if (isDone) return
+    const isDone = (await this.#hasNothing()) || (await this.#replay())
+    if ((await this.#takeOver.sent()) && isDone && isAllOver) return
     const why = this.#drain.blindness ?? 'not every request could be sent'
     throw new WorkboxQueueError('queue-replay-failed', this.#name, `queue '${this.#name}': ${why}; the rest is kept`)
   }
 
   /** Asks the browser for a sync. Without Background Sync, or where it is refused, requests are sent for as long as this worker lives. */
   async registerSync(): Promise<void> {
+    this.#hasSync = true
     try {
       if (await this.#sync.register()) return
     } catch (error) {
@@ -176,6 +168,21 @@ export class Queue {
     if (!this.#isManual) begun.catch(() => {})
   }
 
+  /** Whether nothing waits any more. */
+  async #replay(): Promise<boolean> {
+    this.#replays++
+    this.retryQueue.resume()
+    let isDone = false
+    try {
+      await this.retryQueue.flush()
+      isDone = (await this.#drain.run(this.#drainMs)) && this.#drain.blindness === undefined
+    } finally {
+      this.#replays--
+      this.#rest(isDone)
+    }
+    return isDone
+  }
+
   async #run(): Promise<void> {
     // not waited for: without Background Sync, Workbox calls `onSync` in its constructor
     void this.#takeOver.look()
@@ -184,6 +191,7 @@ export class Queue {
 
   /** What the browser has woken the worker for. */
   async #answer(lastChance: boolean): Promise<void> {
+    this.#hasSync = true
     this.#syncs++
     let isDone = false
     try {
@@ -200,7 +208,8 @@ export class Queue {
   /** For what an earlier worker has left: its sync may have had its last chance, or never been asked for. */
   async #askForWhatIsLeft(): Promise<void> {
     await this.#takeOver.look()
-    if (!(await this.#hasNothing()) && !this.#isClosed) await this.registerSync()
+    const hasNothing = await this.#hasNothing()
+    if (!hasNothing && !this.#hasSync && !this.#isClosed) await this.registerSync()
   }
 
   /** Whether nothing waits, asked without opening the core: a service worker begins with each navigation. */

@@ -20,11 +20,11 @@ import type { Entries } from './entries.ts'
 import { ExclusiveLock } from './lock.ts'
 import { requestOf } from './requests.ts'
 
-/** The errors after which the next entry would fail as well. */
+const isFull = (error: unknown): boolean => error instanceof QueueFullError || error instanceof StorageFullError
+
+/** Whether it is an error after which the next entry would fail as well. */
 const isOurFault = (error: unknown): boolean =>
-  error instanceof QueueFullError ||
-  error instanceof StorageFullError ||
-  /^(STORAGE_|QUEUE_CLOSED|WASM_)/.test(String((error as { readonly code?: unknown } | null)?.code))
+  isFull(error) || /^(STORAGE_|QUEUE_CLOSED|WASM_)/.test(String((error as { readonly code?: unknown } | null)?.code))
 
 export interface TakeOverOptions {
   readonly retentionMs: number
@@ -41,8 +41,10 @@ export class TakeOver {
   /** Entries that stay until their tasks have ended, by task. */
   readonly #held = new Map<string, Marked>()
   /** Entries that are sent from where they lie, by mark. */
-  readonly #sending = new Map<string, Promise<boolean>>()
-  #looking: Promise<void> | undefined
+  readonly #sending = new Map<string, Promise<void>>()
+  /** How many of these have failed since the last look. */
+  #failures = 0
+  #looking: Promise<boolean> | undefined
   #hasLooked = false
 
   constructor(queue: RetryQueue, entries: Entries, options: TakeOverOptions) {
@@ -52,13 +54,14 @@ export class TakeOver {
     this.#options = options
     this.#lock = new ExclusiveLock(`redrive/${queue.name}/take-over`)
     for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) {
-      queue.on(event, ({ task }) => this.#ended(task.taskId))
+      this.#host.events.on(event, ({ task }) => this.#ended(task.taskId), true)
     }
   }
 
-  /** Takes over what is there now. Never rejects: what fails is said, and stays for the next look. */
-  look(): Promise<void> {
+  /** Takes over what is there now. Whether it all was taken that can be: what fails is said, and stays for the next look. */
+  look(): Promise<boolean> {
     this.#looking ??= this.#look()
+      .then(() => true)
       .catch((error) => this.#failed(error))
       .finally(() => {
         this.#looking = undefined
@@ -68,13 +71,14 @@ export class TakeOver {
   }
 
   /** Resolves once that was done as often as it was begun, and once at least. */
-  looked(): Promise<void> {
-    return this.#looking ?? (this.#hasLooked ? Promise.resolve() : this.look())
+  async looked(): Promise<void> {
+    if (this.#looking || !this.#hasLooked) await this.look()
   }
 
   /** Whether all that is sent from where it lies has arrived. */
   async sent(): Promise<boolean> {
-    return (await Promise.all(this.#sending.values())).every((isSent) => isSent)
+    await Promise.all(this.#sending.values())
+    return this.#failures === 0
   }
 
   close(): void {
@@ -97,6 +101,7 @@ export class TakeOver {
     const since = this.#host.now() - retentionMs
     const { marked, unreadable } = await database.mark(this.#queue.name, since, this.#host.makeKey)
     if (unreadable > 0) this.#unreadable(`${unreadable} of its entries cannot be read`)
+    this.#failures = 0
     if (marked.length === 0) return
     const known = await this.#entries.takenOver()
     const here = new Set([...this.#held.values()].map(({ mark }) => mark))
@@ -127,7 +132,6 @@ export class TakeOver {
     const withheld = await this.#entries.keepOwn(receipt, request)
     if (receipt.durability !== 'memory' && this.#isWhole(withheld, request.url)) return database.delete(marked)
     this.#held.set(receipt.taskId, marked)
-    if (withheld.length > 0) this.#sayHeld(request.url, withheld)
   }
 
   async #add(entry: WorkboxEntry, request: Request, { mark: from }: Marked, idempotencyKey: string | undefined) {
@@ -152,20 +156,19 @@ export class TakeOver {
     return withheldHeaders.length === 0 || giverFor(this.#host.settings, { url }) !== undefined
   }
 
-  /** No queue of ours takes it: it is sent as Workbox would, once in each process, until it has arrived. */
+  /** No queue of ours takes it: it is sent as Workbox would, with each look, until it has arrived. */
   #sendAsItLies(request: Request, marked: Marked): void {
     const sending = this.#host.settings
       .fetch(request)
       .then(() => this.#inDatabase((database) => database.delete(marked)))
-      .then(
-        () => true,
-        () => false,
-      )
+      .catch(() => {
+        this.#failures++
+      })
+      .finally(() => {
+        this.#sending.delete(marked.mark)
+        this.#letGo()
+      })
     this.#sending.set(marked.mark, sending)
-    void sending.then((isSent) => {
-      if (isSent) this.#sending.delete(marked.mark)
-      this.#letGo()
-    })
   }
 
   #ended(taskId: string): void {
@@ -194,27 +197,17 @@ export class TakeOver {
     }
   }
 
-  #sayHeld(url: string, withheld: readonly string[]): void {
-    const { origin } = new URL(url)
-    const what = `requests to ${origin} that Workbox has left carry ${withheld.join(', ')}, which is not stored`
-    const until = "they stay in Workbox's database until they have been sent by a process that has them"
-    const remedy = `give redrive: { credentials: { '${origin}': … } }`
-    this.#host.degraded('credentials_missing', `${what}: ${until}; ${remedy}`, `left ${origin}`, { origin })
-  }
-
   #unreadable(what: string): void {
     const where = `the queue '${this.#queue.name}' in Workbox's database`
     this.#host.degraded('unreadable_record', `${where}: ${what}; it stays there, unsent`, `left ${what}`)
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown): false {
     const why = error instanceof Error ? error.message : String(error)
     const what = `what Workbox has left of '${this.#queue.name}' is not taken over yet (${why})`
-    this.#host.degraded(
-      'storage_unavailable',
-      `${what}: it stays there, and is looked for again with the next sync`,
-      'left',
-    )
+    const code = isFull(error) ? 'storage_full' : 'unreadable_record'
+    this.#host.degraded(code, `${what}: it stays there, and is looked for again with the next sync`, 'left')
+    return false
   }
 }
 

@@ -7,6 +7,7 @@ import type { TaskStore } from '../../../js/api/store.ts'
 import { Queue, type QueueOptions } from '../../../js/compat/workbox.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../../js/testing.ts'
+import { withMethods } from '../durable-setup.ts'
 import { Events, NO_GATES, PLAIN_CURVE } from '../setup.ts'
 
 export const SITE = 'https://site.test'
@@ -29,6 +30,8 @@ export interface Worker {
   open(name?: string, options?: QueueOptions): Opened
   /** Ends the process of a queue: nothing that it had in memory is left. */
   end(opened: Opened): Promise<void>
+  /** Kills it: nothing that it does from here on has an effect. */
+  kill(opened: Opened): Promise<void>
   /** The browser's sync; resolves with how it ended. */
   sync(name?: string, how?: { readonly lastChance?: boolean }): Promise<string>
   /** Lets pass what needs no time of the clock's, but the database's. */
@@ -43,7 +46,8 @@ export function worker({ hasSync = true } = {}): Worker {
   const listeners = new Set<(event: Event) => void>()
   const clock = fakeClock(Date.now())
   const server = scriptedServer({ clock })
-  const store = memoryStore({ clock })
+  // the other worker of a test has what this one has stored, as if it were on a disk
+  const store = withMethods(memoryStore({ clock }), { durability: 'strict' })
   const register = async (tag: string): Promise<void> => {
     if (made.isRefusing) throw new DOMException('Permission denied.', 'NotAllowedError')
     asked.push(tag)
@@ -57,12 +61,13 @@ export function worker({ hasSync = true } = {}): Worker {
   vi.stubGlobal('removeEventListener', (_: string, listener: (event: Event) => void) => listeners.delete(listener))
   onTestFinished(() => {
     vi.unstubAllGlobals()
+    vi.unstubAllEnvs()
   })
   const rest = async (): Promise<void> => {
     // an IndexedDB that is played in Node takes real turns
     for (let i = 0; i < 30; i++) {
       await new Promise((resolve) => setTimeout(resolve))
-      await clock.settle()
+      await clock.advance(0)
     }
   }
   const during: Worker['during'] = async (work) => {
@@ -106,6 +111,10 @@ export function worker({ hasSync = true } = {}): Worker {
       return opened
     },
     end: ({ queue }) => during(queue.close()),
+    async kill(opened) {
+      for (const listener of listeners) listeners.delete(listener)
+      await made.end(opened)
+    },
     async sync(name = 'orders', { lastChance = false } = {}) {
       const tag = `workbox-background-sync:${name}`
       const works: Promise<unknown>[] = []
@@ -129,9 +138,17 @@ export const post = (body: string, headers: Record<string, string> = {}, url: st
 
 /** Workbox's own queue, which fills its own database. */
 export async function workbox(name = 'orders'): Promise<WorkboxQueue> {
+  vi.stubEnv('NODE_ENV', 'production') // else it tells all that it does
   const { Queue: Real } = await import('workbox-background-sync/Queue.js')
   ;(Real as unknown as { _queueNames: Set<string> })._queueNames.clear()
-  return new Real(name)
+  const { addEventListener } = globalThis
+  // its worker is gone when ours hears a sync
+  globalThis.addEventListener = () => {}
+  try {
+    return new Real(name)
+  } finally {
+    globalThis.addEventListener = addEventListener
+  }
 }
 
 /** What Workbox's database holds. */
