@@ -28,8 +28,7 @@ const LEFT = 1
 
 /** What was handed out, and how it looked then. */
 interface HandedOut {
-  readonly taskId: string
-  readonly end: End
+  readonly record: StoredTask
   readonly look: string
 }
 
@@ -62,9 +61,6 @@ export class Entries {
     this.#host = internalsOf(queue).host
     this.#retentionMs = retentionMs
     this.#own = new OwnHeaders(this.#host)
-    for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) {
-      this.#host.events.on(event, ({ task }) => this.#own.forget(task.taskId), true)
-    }
   }
 
   /** `request`: a copy whose body is used up here. `entry`: what the caller gave. undefined: it is back where it was, or has expired. */
@@ -75,14 +71,14 @@ export class Entries {
     origin: Origin = {},
   ): Promise<EnqueueReceipt | undefined> {
     const out = this.#handedOut.get(entry.request)
-    if (out && this.#taken.has(out.taskId)) {
-      if (place === 'front' && out.end === 'first' && out.look === lookOf(entry)) {
-        this.#taken.delete(out.taskId)
-        this.#order.unshift(out.taskId)
+    if (out && this.#taken.has(out.record.taskId)) {
+      if (place === 'front' && out.look === lookOf(entry) && (await this.#isFirst(out.record))) {
+        this.#taken.delete(out.record.taskId)
+        this.#order.unshift(out.record.taskId)
         return undefined
       }
       // its key is free then for the one that takes its place
-      await this.#remove(out.taskId)
+      await this.#remove(out.record.taskId)
     }
     const { timestamp = Math.floor(this.#host.settings.clock.now()), metadata } = entry
     // Workbox keeps it, and never gives it out
@@ -127,7 +123,7 @@ export class Entries {
       if (this.#runs > 0) this.#taken.add(record.taskId)
       // it may have begun, or ended, meanwhile
       else if ((await this.#queue.cancel(record.taskId)) !== 'cancelled') continue
-      this.#handedOut.set(entry.request, { taskId: record.taskId, end, look: lookOf(entry) })
+      this.#handedOut.set(entry.request, { record, look: lookOf(entry) })
       return entry
     }
   }
@@ -201,9 +197,13 @@ export class Entries {
   /** What waits, in its order, without what is taken out or has expired. */
   async #waiting(): Promise<StoredTask[]> {
     const records = await this.#records({ active: true })
-    return records
-      .filter((record) => !this.#taken.has(record.taskId) && this.#isLive(record))
-      .sort((one, other) => other.priority - one.priority || (one.taskId < other.taskId ? -1 : 1))
+    return records.filter((record) => !this.#taken.has(record.taskId) && this.#isLive(record)).sort(inOrder)
+  }
+
+  /** Whether a task that is taken out would be the first again. */
+  async #isFirst(record: StoredTask): Promise<boolean> {
+    const [first] = await this.#waiting()
+    return !first || inOrder(record, first) < 0
   }
 
   async #highest(): Promise<number> {
@@ -244,6 +244,9 @@ export class Entries {
     return { request, timestamp, ...(metadata && { metadata }) }
   }
 }
+
+const inOrder = (one: StoredTask, other: StoredTask): number =>
+  other.priority - one.priority || (one.taskId < other.taskId ? -1 : 1)
 
 /** A timestamp that lies ahead has its request live longer, which is what Workbox has it for. */
 function lifetime(expiresAt: number, now: number, retentionMs: number): object {

@@ -13,6 +13,7 @@ import { giverFor, HOOK_MS } from '../../runner/credentials.ts'
 
 export class OwnHeaders {
   readonly #host: QueueContext
+  #hears = false
   readonly #kept = new Map<string, readonly (readonly [name: string, value: string])[]>()
 
   constructor(host: QueueContext) {
@@ -24,11 +25,13 @@ export class OwnHeaders {
       const value = headers.get(name)
       return value === null ? [] : [[name, value] as const]
     })
-    if (kept.length > 0) this.#kept.set(taskId, kept)
-  }
-
-  forget(taskId: string): void {
-    this.#kept.delete(taskId)
+    if (kept.length === 0) return
+    if (!this.#hears) {
+      this.#hears = true
+      const forget = (ended: { readonly task: { readonly taskId: string } }) => this.#kept.delete(ended.task.taskId)
+      for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) this.#host.events.on(event, forget, true)
+    }
+    this.#kept.set(taskId, kept)
   }
 
   /** Rejects where `credentials` gives nothing, or too late. */

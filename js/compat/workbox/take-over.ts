@@ -20,6 +20,8 @@ import type { Entries } from './entries.ts'
 import { ExclusiveLock } from './lock.ts'
 import { requestOf } from './requests.ts'
 
+const ENDS = ['succeeded', 'exhausted', 'cancelled'] as const
+
 const isFull = (error: unknown): boolean => error instanceof QueueFullError || error instanceof StorageFullError
 
 /** Whether it is an error after which the next entry would fail as well. */
@@ -44,6 +46,7 @@ export class TakeOver {
   readonly #sending = new Map<string, Promise<void>>()
   /** How many of these have failed since the last look. */
   #failures = 0
+  #hears = false
   #looking: Promise<boolean> | undefined
   #hasLooked = false
 
@@ -53,9 +56,6 @@ export class TakeOver {
     this.#entries = entries
     this.#options = options
     this.#lock = new ExclusiveLock(`redrive/${queue.name}/take-over`)
-    for (const event of ['succeeded', 'exhausted', 'cancelled'] as const) {
-      this.#host.events.on(event, ({ task }) => this.#ended(task.taskId), true)
-    }
   }
 
   /** Takes over what is there now. Whether it all was taken that can be: what fails is said, and stays for the next look. */
@@ -131,7 +131,7 @@ export class TakeOver {
     if (!receipt) return
     const withheld = await this.#entries.keepOwn(receipt, request)
     if (receipt.durability !== 'memory' && this.#isWhole(withheld, request.url)) return database.delete(marked)
-    this.#held.set(receipt.taskId, marked)
+    this.#hold(receipt.taskId, marked)
   }
 
   async #add(entry: WorkboxEntry, request: Request, { mark: from }: Marked, idempotencyKey: string | undefined) {
@@ -169,6 +169,15 @@ export class TakeOver {
         this.#letGo()
       })
     this.#sending.set(marked.mark, sending)
+  }
+
+  /** Has the entry stay until the task has ended. */
+  #hold(taskId: string, marked: Marked): void {
+    this.#held.set(taskId, marked)
+    if (this.#hears) return
+    this.#hears = true
+    // not before: of an answer that has a listener a copy is made
+    for (const event of ENDS) this.#host.events.on(event, ({ task }) => this.#ended(task.taskId), true)
   }
 
   #ended(taskId: string): void {
