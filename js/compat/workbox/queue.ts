@@ -117,7 +117,7 @@ export class Queue {
   async replayRequests(): Promise<void> {
     const isAllOver = await this.#takeOver.look()
     await this.#entries.deleteTaken()
-    const isDone = (await this.#hasNothing()) || (await this.#replay())
+    const isDone = (await this.#hasNothing()) || (await this.#replay(true))
     if ((await this.#takeOver.sent()) && isDone && isAllOver) return
     const why = this.#drain.blindness ?? 'not every request could be sent'
     throw new WorkboxQueueError('queue-replay-failed', this.#name, `queue '${this.#name}': ${why}; the rest is kept`)
@@ -160,7 +160,9 @@ export class Queue {
   #begin(): void {
     if (this.#sync.isSupported) {
       this.#undo.push(this.#sync.listen((lastChance) => this.#answer(lastChance)))
-      this.#undo.push(whenActive(this.#host.settings.clock, () => this.#askForWhatIsLeft()))
+      // a store that fails is told of by the queue
+      const goOn = (): void => void this.#goOn().catch(() => {})
+      this.#undo.push(whenActive(this.#host.settings.clock, goOn))
       return
     }
     const begun = this.#run()
@@ -168,13 +170,13 @@ export class Queue {
     if (!this.#isManual) begun.catch(() => {})
   }
 
-  /** Whether nothing waits any more. */
-  async #replay(): Promise<boolean> {
+  /** Whether nothing waits any more. `isNow`: what waits for its own curve goes at once. */
+  async #replay(isNow: boolean): Promise<boolean> {
     this.#replays++
     this.retryQueue.resume()
     let isDone = false
     try {
-      await this.retryQueue.flush()
+      if (isNow) await this.retryQueue.flush()
       isDone = (await this.#drain.run(this.#drainMs)) && this.#drain.blindness === undefined
     } finally {
       this.#replays--
@@ -205,11 +207,16 @@ export class Queue {
     }
   }
 
-  /** For what an earlier worker has left: its sync may have had its last chance, or never been asked for. */
-  async #askForWhatIsLeft(): Promise<void> {
+  /**
+   * For what an earlier worker has left: its sync may have had its last chance, or fires in some minutes, since the last one failed. What is due
+   * is sent while this worker lives.
+   */
+  async #goOn(): Promise<void> {
     await this.#takeOver.look()
     const hasNothing = await this.#hasNothing()
-    if (!hasNothing && !this.#hasSync && !this.#isClosed) await this.registerSync()
+    if (hasNothing || this.#hasSync || this.#isClosed) return
+    await this.registerSync()
+    if (!this.#isManual) await this.#replay(false)
   }
 
   /** Whether nothing waits, asked without opening the core: a service worker begins with each navigation. */

@@ -299,14 +299,17 @@ describe('the browser', () => {
     expect(events.of('degraded')[0]?.message).toContain('Permission denied.')
   })
 
-  test('a worker that begins with requests of an earlier one asks for a sync', async () => {
-    const { open, asked, during, rest, end } = worker()
+  test('a worker that begins with requests of an earlier one asks for a sync, and sends what is due', async () => {
+    const { server, open, asked, during, rest, end } = worker()
     const before = open()
     await during(before.queue.pushRequest({ request: post('a') }))
     await end(before)
-    open()
+    server.reply(200)
+    const { queue } = open()
     await rest()
     expect(asked).toEqual([TAG, TAG])
+    await during(queue.retryQueue.idle())
+    expect(server.hits).toBe(1)
   })
 
   test('without Background Sync the worker replays when it begins, and sends what is pushed while it lives', async () => {
