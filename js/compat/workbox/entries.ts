@@ -154,12 +154,13 @@ export class Entries {
     for (const taskId of this.#taken) await this.#remove(taskId)
   }
 
-  /** The tasks that were made of entries of Workbox's own database, by their marks. One that was cancelled is none. */
+  /** The tasks that were made of entries of Workbox's own database, by their marks; one that was cancelled only where it is the last word. */
   async takenOver(): Promise<ReadonlyMap<string, StoredTask>> {
     const found = new Map<string, StoredTask>()
     for (const record of await this.#records({})) {
       const from = markIn(record)?.from
-      if (from !== undefined && record.status !== 'CANCELLED') found.set(from, record)
+      if (from === undefined || (found.has(from) && record.status === 'CANCELLED')) continue
+      found.set(from, record)
     }
     return found
   }

@@ -115,10 +115,7 @@ export class Queue {
    * where requests are left that are not due soon.
    */
   async replayRequests(): Promise<void> {
-    const isAllOver = await this.#takeOver.look()
-    await this.#entries.deleteTaken()
-    const isDone = (await this.#hasNothing()) || (await this.#replay(true))
-    if ((await this.#takeOver.sent()) && isDone && isAllOver) return
+    if (await this.#sendAll(true)) return
     const why = this.#drain.blindness ?? 'not every request could be sent'
     throw new WorkboxQueueError('queue-replay-failed', this.#name, `queue '${this.#name}': ${why}; the rest is kept`)
   }
@@ -170,6 +167,16 @@ export class Queue {
     if (!this.#isManual) begun.catch(() => {})
   }
 
+  /** Whether all is sent, and taken over: what could not be at first may be once there is room. */
+  async #sendAll(isNow: boolean): Promise<boolean> {
+    for (let looks = 1; ; looks++) {
+      const isAllOver = await this.#takeOver.look()
+      await this.#entries.deleteTaken()
+      const isDone = (await this.#hasNothing()) || (await this.#replay(isNow))
+      if (!isDone || isAllOver || looks > 1) return (await this.#takeOver.sent()) && isDone && isAllOver
+    }
+  }
+
   /** Whether nothing waits any more. `isNow`: what waits for its own curve goes at once. */
   async #replay(isNow: boolean): Promise<boolean> {
     this.#replays++
@@ -216,7 +223,7 @@ export class Queue {
     const hasNothing = await this.#hasNothing()
     if (hasNothing || this.#hasSync || this.#isClosed) return
     await this.registerSync()
-    if (!this.#isManual) await this.#replay(false)
+    if (!this.#isManual) await this.#sendAll(false)
   }
 
   /** Whether nothing waits, asked without opening the core: a service worker begins with each navigation. */

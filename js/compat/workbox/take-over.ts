@@ -9,6 +9,7 @@
  * taken out already is not seen here, and what it takes out meanwhile is sent twice at worst.
  */
 
+import type { EnqueueReceipt } from '../../api/methods.ts'
 import type { StoredTask } from '../../api/store.ts'
 import { QueueFullError, StorageFullError } from '../../api/task-errors.ts'
 import { internalsOf } from '../../queue/internals.ts'
@@ -32,6 +33,13 @@ export interface TakeOverOptions {
   readonly retentionMs: number
   /** The user's own code shifts the entries: each part of one matters. */
   readonly isManual: boolean
+}
+
+interface Taken {
+  readonly entry: WorkboxEntry
+  readonly request: Request
+  /** Of the task that it was before. */
+  readonly idempotencyKey: string | undefined
 }
 
 export class TakeOver {
@@ -61,7 +69,6 @@ export class TakeOver {
   /** Takes over what is there now. Whether it all was taken that can be: what fails is said, and stays for the next look. */
   look(): Promise<boolean> {
     this.#looking ??= this.#look()
-      .then(() => true)
       .catch((error) => this.#failed(error))
       .finally(() => {
         this.#looking = undefined
@@ -85,69 +92,79 @@ export class TakeOver {
     this.#lock.release()
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<boolean> {
+    let isAllOver = true
     await this.#inDatabase(async (database) => {
       if (!(await this.#lock.acquire())) return
       try {
-        await this.#takeAll(database)
+        isAllOver = await this.#takeAll(database)
       } finally {
         this.#letGo()
       }
     })
+    return isAllOver
   }
 
-  async #takeAll(database: WorkboxDatabase): Promise<void> {
+  async #takeAll(database: WorkboxDatabase): Promise<boolean> {
     const { retentionMs } = this.#options
     const since = this.#host.now() - retentionMs
     const { marked, unreadable } = await database.mark(this.#queue.name, since, this.#host.makeKey)
     if (unreadable > 0) this.#unreadable(`${unreadable} of its entries cannot be read`)
     this.#failures = 0
-    if (marked.length === 0) return
+    if (marked.length === 0) return true
     const known = await this.#entries.takenOver()
     const here = new Set([...this.#held.values()].map(({ mark }) => mark))
+    let isAllOver = true
     for (const each of marked) {
       if (here.has(each.mark) || this.#sending.has(each.mark)) continue
       try {
-        await this.#take(database, each, known.get(each.mark))
+        isAllOver = (await this.#take(database, each, known.get(each.mark))) && isAllOver
       } catch (error) {
         if (isOurFault(error)) throw error
         this.#unreadable(`an entry cannot be taken over (${(error as Error).message})`)
       }
     }
+    return isAllOver
   }
 
-  /** `before`: the task that an earlier process has made of it. */
-  async #take(database: WorkboxDatabase, marked: Marked, before: StoredTask | undefined): Promise<void> {
-    if (before && (!isLive(before) || this.#isWhole(before.withheldHeaders, before.targetUrl))) {
-      return database.delete(marked)
+  /** `before`: the task that an earlier process has made of it. False: it is for a later look. */
+  async #take(database: WorkboxDatabase, marked: Marked, before: StoredTask | undefined): Promise<boolean> {
+    if (before && before.status !== 'CANCELLED') {
+      if (!isLive(before) || this.#isWhole(before.withheldHeaders, before.targetUrl)) {
+        await database.delete(marked)
+        return true
+      }
+      // the process that had its credentials is gone, and so a task with them takes its place. One that has begun ends first
+      if ((await this.#queue.cancel(before.taskId)) !== 'cancelled') return false
     }
-    // the process that had its credentials is gone, and so a task with them takes its place. One that has begun ends first
-    if (before && (await this.#queue.cancel(before.taskId)) !== 'cancelled') return
     const entry = await database.read(marked)
-    if (!entry) return
+    if (!entry) return true
     const request = requestOf(entry.requestData)
-    if (request.mode === 'no-cors') return this.#sendAsItLies(request, marked)
-    const receipt = await this.#add(entry, request, marked, before?.idempotencyKey ?? undefined)
+    if (request.mode === 'no-cors') this.#sendAsItLies(request, marked)
+    else await this.#enqueue(database, marked, { entry, request, idempotencyKey: before?.idempotencyKey ?? undefined })
+    return true
+  }
+
+  async #enqueue(database: WorkboxDatabase, marked: Marked, taken: Taken): Promise<void> {
+    const { request } = taken
+    const receipt = await this.#add(marked, taken)
     if (!receipt) return
     const withheld = await this.#entries.keepOwn(receipt, request)
-    if (receipt.durability !== 'memory' && this.#isWhole(withheld, request.url)) return database.delete(marked)
-    this.#hold(receipt.taskId, marked)
+    const isWhole = receipt.durability !== 'memory' && this.#isWhole(withheld, request.url)
+    if (isWhole) await database.delete(marked)
+    else this.#hold(receipt.taskId, marked)
   }
 
-  async #add(entry: WorkboxEntry, request: Request, { mark: from }: Marked, idempotencyKey: string | undefined) {
+  async #add({ mark: from }: Marked, { entry, request, idempotencyKey }: Taken): Promise<EnqueueReceipt | undefined> {
     const { timestamp, metadata } = entry
     const origin = { from, idempotencyKey }
+    const add = (more: object) => this.#entries.add({ request, timestamp, ...more }, request.clone(), 'left', origin)
     try {
-      return await this.#entries.add(
-        { request, timestamp, ...(metadata && { metadata }) },
-        request.clone(),
-        'left',
-        origin,
-      )
+      return await add(metadata ? { metadata } : {})
     } catch (error) {
       if (this.#options.isManual || !metadata || isOurFault(error)) throw error
       // it may hold what JSON cannot, and nothing but an `onSync` asks for it
-      return this.#entries.add({ request, timestamp }, request.clone(), 'left', origin)
+      return add({})
     }
   }
 

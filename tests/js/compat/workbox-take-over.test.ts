@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { WorkboxDatabase } from '../../../js/compat/workbox/database.ts'
 import type { Queue } from '../../../js/compat/workbox.ts'
-import { memoryStore } from '../../../js/stores/memory.ts'
 import { withMethods } from '../durable-setup.ts'
 import { changeWorkbox, ORDERS, post, rowsOfWorkbox, SITE, type Worker, workbox, worker } from './worker.ts'
 
@@ -241,16 +240,19 @@ describe('S12 an entry with a credential', () => {
 
   test('goes out with it, and stays where it was until it has arrived: no byte of it is stored here', async () => {
     const made = await left([secret(), post('plain')])
-    const { open, sync, store } = made
-    const { events } = open()
-    await leftOver(made, 1)
+    const { server, open, store, rest } = made
+    const answer = server.hang()
+    const { queue, events } = open()
+    for (let i = 0; i < 20 && server.hits === 0; i++) await rest()
     const { tasks } = await store.list({ limit: 10 })
     expect(tasks).toHaveLength(2)
     expect(JSON.stringify(tasks)).not.toContain('Jx81Qz')
+    expect(await rowsOfWorkbox()).toHaveLength(1)
     expect(events.of('degraded')).toMatchObject([{ code: 'credentials_missing', origin: SITE }])
-    replies(made, 200, 200)
-    expect(await sync()).toBe('well')
-    expect(made.server.requests.map(({ headers }) => headers.get('authorization'))).toEqual([TOKEN, null])
+    replies(made, 200)
+    answer(200)
+    await made.during(queue.retryQueue.idle())
+    expect(server.requests.map(({ headers }) => headers.get('authorization'))).toEqual([TOKEN, null])
     await leftOver(made, 0)
   })
 
@@ -325,19 +327,21 @@ describe('what cannot be taken over', () => {
     expect(said[0]?.message).toContain('2 of its entries cannot be read')
   })
 
-  test('for want of room is taken by a later look', async () => {
+  test('for want of room is taken once there is some, and a sync says that something is left', async () => {
     const made = await left(['a', 'b', 'c'].map((body) => post(body)))
-    const { open, sync, clock } = made
-    const store = withMethods(memoryStore({ clock }), { durability: 'strict' })
-    const { events } = open('orders', { redrive: { store, capacity: 2 } })
+    const { open, sync, during } = made
+    replies(made, 404, 404)
+    const { queue, events } = open('orders', { redrive: { capacity: 2 } })
     await leftOver(made, 1)
+    await during(queue.retryQueue.idle())
     expect(events.of('degraded')).toMatchObject([{ code: 'storage_full' }])
-    replies(made, 200, 200, 200)
     expect(await sync()).toBe('queue-replay-failed')
     expect(bodiesOf(made)).toEqual(['a', 'b'])
+    expect(await during(queue.retryQueue.deadLetters.purgeAll())).toBe(2)
+    replies(made, 200)
     expect(await sync()).toBe('well')
     expect(bodiesOf(made)).toEqual(['a', 'b', 'c'])
-    expect(await rowsOfWorkbox()).toEqual([])
+    await leftOver(made, 0)
   })
 
   test("a 'no-cors' request is sent from where it lies, until it has arrived", async () => {
@@ -353,17 +357,17 @@ describe('what cannot be taken over', () => {
       }
       rows.add({ queueName: 'orders', timestamp: Date.now(), requestData })
     })
-    const before = made.open()
-    made.server.fail(new TypeError('Failed to fetch'))
+    const unplugged = vi.fn(() => Promise.reject(new TypeError('Failed to fetch')))
+    const before = made.open('orders', { redrive: { fetch: unplugged } })
     expect(await made.sync()).toBe('queue-replay-failed')
+    expect(unplugged).toHaveBeenCalled()
     expect(await rowsOfWorkbox()).toHaveLength(1)
     await made.kill(before)
     made.open()
     replies(made, 200)
     expect(await made.sync()).toBe('well')
-    await made.rest()
-    expect(made.server.hits).toBe(2)
-    expect(await rowsOfWorkbox()).toEqual([])
+    await leftOver(made, 0)
+    expect(made.server.requests.map(({ url, body }) => [url, body])).toEqual([['https://beacon.test/x', '\0\0\0']])
   })
 
   test.for([
