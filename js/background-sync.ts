@@ -10,7 +10,7 @@ import { RedriveError } from './api/errors.ts'
 import { check, int, object, type Rules } from './options/check.ts'
 import { whenIdle } from './platform/page.ts'
 import type { Syncable, SyncEvent } from './platform/sync.ts'
-import { DRAIN_MS, Drain } from './queue/drain.ts'
+import { DRAIN_MS, drainOf } from './queue/drain.ts'
 import { internalsOf } from './queue/internals.ts'
 import type { RetryQueue } from './queue/queue.ts'
 import type { QueueContext } from './runner/context.ts'
@@ -60,8 +60,8 @@ export function registerBackgroundSync(queue: RetryQueue, options: BackgroundSyn
   const inPage = () => options.registration ?? navigator.serviceWorker.ready
   const inWorker = (globalThis as { readonly registration?: object }).registration
   const isWorker = 'ServiceWorkerGlobalScope' in globalThis
-  const asking = new Asking(host, tag, isWorker ? () => inWorker : inPage)
-  const answers = isWorker ? new Answers(queue, host, tag, options.drainMs ?? DRAIN_MS) : undefined
+  const asking = askingOf(host, tag, isWorker ? () => inWorker : inPage)
+  const answers = isWorker ? answersOf(queue, host, tag, options.drainMs ?? DRAIN_MS) : undefined
   // what a sync leaves the browser repeats: one asked for meanwhile would follow at once, and another upon it
   const isAsked = () => answers?.isUnderWay !== true
   const undo = [
@@ -82,88 +82,82 @@ function askIfLeft(queue: RetryQueue, asking: Asking): void {
   )
 }
 
-/** Asks the browser for a sync; many at once cost one. */
-class Asking {
-  readonly #host: QueueContext
-  readonly #tag: string
-  readonly #registration: FindRegistration
-  #isAsking = false
-  #askedAt = Number.NEGATIVE_INFINITY
+interface Asking {
+  /** Asks the browser for a sync; many at once cost one. */
+  ask(): void
+  askAgain(): void
+}
 
-  constructor(host: QueueContext, tag: string, registration: FindRegistration) {
-    this.#host = host
-    this.#tag = tag
-    this.#registration = registration
+function askingOf({ degraded, now }: QueueContext, tag: string, registration: FindRegistration): Asking {
+  let isAsking = false
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  async function register(): Promise<void> {
+    try {
+      // a site without a service worker waits here for good, with one promise
+      const { sync } = (await registration()) as Syncable
+      // before it is asked: a task that is stored from here on may come after the sync has looked
+      isAsking = false
+      askedAt = now()
+      await sync.register(tag)
+    } finally {
+      isAsking = false
+    }
   }
 
-  ask(): void {
-    if (this.#isAsking) return
-    this.#isAsking = true
-    this.#register().catch((error) => {
+  function ask(): void {
+    if (isAsking) return
+    isAsking = true
+    register().catch((error) => {
       const still = 'its tasks wait for the next page that is open'
-      const message = `the browser refuses a background sync of '${this.#tag}' (${error}): ${still}`
-      this.#host.degraded('sync_refused', message, 'sync')
+      degraded('sync_refused', `the browser refuses a background sync of '${tag}' (${error}): ${still}`, 'sync')
     })
   }
 
-  askAgain(): void {
-    if (this.#host.now() - this.#askedAt >= ASK_AGAIN_MS) this.ask()
-  }
-
-  async #register(): Promise<void> {
-    try {
-      // a site without a service worker waits here for good, with one promise
-      const { sync } = (await this.#registration()) as Syncable
-      // before it is asked: a task that is stored from here on may come after the sync has looked
-      this.#isAsking = false
-      this.#askedAt = this.#host.now()
-      await sync.register(this.#tag)
-    } finally {
-      this.#isAsking = false
-    }
+  return {
+    ask,
+    askAgain() {
+      if (now() - askedAt >= ASK_AGAIN_MS) ask()
+    },
   }
 }
 
-/** The service worker's side: what happens when the browser has woken it. */
-class Answers {
-  readonly #queue: RetryQueue
-  readonly #drain: Drain
-  readonly #tag: string
-  readonly #drainMs: number
-  #underWay = 0
-
-  constructor(queue: RetryQueue, host: QueueContext, tag: string, drainMs: number) {
-    this.#queue = queue
-    this.#drain = new Drain(queue, host)
-    this.#tag = tag
-    this.#drainMs = drainMs
-  }
-
-  get isUnderWay(): boolean {
-    return this.#underWay > 0
-  }
-
+interface Answers {
+  readonly isUnderWay: boolean
   /** Gives what takes it back. */
-  listen(): () => void {
-    const onSync = (event: Event): void => {
-      const { tag, lastChance } = event as SyncEvent
-      if (tag === this.#tag) (event as SyncEvent).waitUntil(this.#answer(lastChance))
-    }
-    globalThis.addEventListener('sync', onSync)
-    return () => {
-      this.#drain.stop()
-      globalThis.removeEventListener('sync', onSync)
-    }
+  listen(): () => void
+}
+
+/** The service worker's side: what happens when the browser has woken it. */
+function answersOf(queue: RetryQueue, host: QueueContext, ownTag: string, drainMs: number): Answers {
+  const drain = drainOf(queue, host)
+  let underWay = 0
+
+  async function answer(lastChance: boolean): Promise<void> {
+    underWay++
+    const isDone = await drain.run(drainMs).finally(() => {
+      underWay--
+    })
+    const blindness = drain.blindness()
+    if (lastChance || (isDone && blindness === undefined)) return
+    const why = blindness ?? `not every task of '${queue.name}' could be sent`
+    throw new RedriveError('SYNC_UNFINISHED', `${why}; the browser repeats the sync, and a page that is open goes on`)
   }
 
-  async #answer(lastChance: boolean): Promise<void> {
-    this.#underWay++
-    const isDone = await this.#drain.run(this.#drainMs).finally(() => {
-      this.#underWay--
-    })
-    const { blindness } = this.#drain
-    if (lastChance || (isDone && blindness === undefined)) return
-    const why = blindness ?? `not every task of '${this.#queue.name}' could be sent`
-    throw new RedriveError('SYNC_UNFINISHED', `${why}; the browser repeats the sync, and a page that is open goes on`)
+  return {
+    get isUnderWay() {
+      return underWay > 0
+    },
+    listen() {
+      const onSync = (event: Event): void => {
+        const { tag, lastChance } = event as SyncEvent
+        if (tag === ownTag) (event as SyncEvent).waitUntil(answer(lastChance))
+      }
+      globalThis.addEventListener('sync', onSync)
+      return () => {
+        drain.stop()
+        globalThis.removeEventListener('sync', onSync)
+      }
+    },
   }
 }

@@ -22,61 +22,60 @@ const BLIND: ReadonlySet<DegradedCode> = new Set([
   'storage_unavailable',
 ])
 
-export class Drain {
-  /** Why the queue cannot see its tasks, in words. */
-  blindness: string | undefined
-  /** Ends the listening. */
-  readonly stop: () => void
-  readonly #queue: RetryQueue
-  readonly #host: QueueContext
-
-  constructor(queue: RetryQueue, host: QueueContext) {
-    this.#queue = queue
-    this.#host = host
-    const learn = ({ code, message }: QueueEvents['degraded']) => {
-      if (BLIND.has(code)) this.blindness = message
-    }
-    this.stop = host.events.on('degraded', learn, true)
-  }
-
+export interface Drain {
+  /** Why the queue cannot see its tasks, in words; undefined: it can. */
+  blindness(): string | undefined
   /** Whether nothing waits any more. Resolves once that is so, nothing more is due before its end, or `drainMs` are over. */
-  async run(drainMs: number): Promise<boolean> {
-    const { now, settings } = this.#host
-    const endsAt = now() + drainMs
-    await this.#queue.ready
-    let isDrained = false
-    let disarm = () => {}
-    const isIdle = this.#queue.idle().then(() => {
-      isDrained = true
-      disarm()
-      return true
-    })
-    const isOver = new Promise<boolean>((resolve) => {
-      let quiet = 0
-      const look = async (): Promise<void> => {
-        // a store that cannot be asked may be asked again
-        const patience = await this.#patience(endsAt).catch(() => Number.POSITIVE_INFINITY)
-        if (isDrained) return
-        quiet = patience === Number.POSITIVE_INFINITY ? 0 : quiet + 1
-        if (quiet >= patience || now() >= endsAt) resolve(false)
-        else disarm = settings.clock.after(LOOK_MS, look)
-      }
-      void look()
-    })
-    return Promise.race([isIdle, isOver])
+  run(drainMs: number): Promise<boolean>
+  /** Ends the listening. */
+  stop(): void
+}
+
+export function drainOf(queue: RetryQueue, { events, now, settings }: QueueContext): Drain {
+  let blindness: string | undefined
+  const learn = ({ code, message }: QueueEvents['degraded']) => {
+    if (BLIND.has(code)) blindness = message
+  }
+  return {
+    blindness: () => blindness,
+    stop: events.on('degraded', learn, true),
+    async run(drainMs) {
+      const endsAt = now() + drainMs
+      await queue.ready
+      let isDrained = false
+      let disarm = () => {}
+      const isIdle = queue.idle().then(() => {
+        isDrained = true
+        disarm()
+        return true
+      })
+      const isOver = new Promise<boolean>((resolve) => {
+        let quiet = 0
+        const look = async (): Promise<void> => {
+          // a store that cannot be asked may be asked again
+          const patience = await patienceUntil(endsAt).catch(() => Number.POSITIVE_INFINITY)
+          if (isDrained) return
+          quiet = patience === Number.POSITIVE_INFINITY ? 0 : quiet + 1
+          if (quiet >= patience || now() >= endsAt) resolve(false)
+          else disarm = settings.clock.after(LOOK_MS, look)
+        }
+        void look()
+      })
+      return Promise.race([isIdle, isOver])
+    },
   }
 
   /** How many looks that find the same end it; none does while something is sent, or due here before `endsAt`. */
-  async #patience(endsAt: number): Promise<number> {
-    const { inFlight, nextAttemptAt, lacking } = this.#queue.stats()
+  async function patienceUntil(endsAt: number): Promise<number> {
+    const { inFlight, nextAttemptAt, lacking } = queue.stats()
     if (inFlight > 0) return Number.POSITIVE_INFINITY
     if (lacking) return QUIET_LOOKS
-    const { tasks, cursor } = await this.#queue.list({ active: true })
+    const { tasks, cursor } = await queue.list({ active: true })
     if (tasks.some(({ status }) => status === 'IN_FLIGHT')) return LOOKS_FOR_OTHERS
     if (nextAttemptAt !== null && nextAttemptAt >= endsAt) return QUIET_LOOKS
     // the queue may only look again then, for the end of a hold: the tasks say when they are due
     const dueAt = Math.min(...tasks.map(({ nextAttemptAt: at }) => at ?? Number.POSITIVE_INFINITY))
     if (cursor === undefined && dueAt >= endsAt) return QUIET_LOOKS
-    return nextAttemptAt === null && dueAt <= this.#host.now() ? LOOKS_FOR_OTHERS : Number.POSITIVE_INFINITY
+    return nextAttemptAt === null && dueAt <= now() ? LOOKS_FOR_OTHERS : Number.POSITIVE_INFINITY
   }
 }

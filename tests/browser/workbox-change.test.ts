@@ -21,7 +21,7 @@ let deployed: 'workbox' | 'redrive' = 'workbox'
 const scripts = { workbox: '', redrive: '' }
 /** Whether requests get an answer. */
 let isUp = false
-const arrived: { readonly body: string; readonly key: string | undefined }[] = []
+const arrived: { readonly body: string; readonly key: string | undefined; readonly token: string | undefined }[] = []
 /** Hears how many entries Workbox's database holds, as the page sees them go. */
 let onLeft: (left: number) => void = () => {}
 
@@ -44,8 +44,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     let body = ''
     for await (const chunk of request) body += chunk
     if (!isUp) return void request.socket.destroy()
-    const key = request.headers['idempotency-key']
-    arrived.push({ body, key: typeof key === 'string' ? key : undefined })
+    const { authorization: token, 'idempotency-key': key } = request.headers
+    arrived.push({ body, key: typeof key === 'string' ? key : undefined, token })
     response.writeHead(200).end()
   } else response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>site</title>')
 }
@@ -99,6 +99,22 @@ const LEFT = `new Promise((resolve) => {
   }
 })`
 
+/** All that our database holds, as text. */
+const OURS = `new Promise((resolve) => {
+  const opening = indexedDB.open('redrive-orders')
+  opening.onsuccess = () => {
+    const names = [...opening.result.objectStoreNames]
+    const all = names.map((name) => new Promise((done) => {
+      const asking = opening.result.transaction(name).objectStore(name).getAll()
+      asking.onsuccess = () => done(asking.result)
+    }))
+    Promise.all(all).then((rows) => {
+      opening.result.close()
+      resolve(JSON.stringify(rows))
+    })
+  }
+})`
+
 /** Tells the server each time that Workbox's database holds fewer. */
 const WATCH = `(async () => {
   for (let known = Infinity; ; ) {
@@ -109,7 +125,9 @@ const WATCH = `(async () => {
 })()`
 
 /** A profile in which Workbox has queued all of them. */
-async function offline(): Promise<{ readonly profile: string; readonly browser: Browser; readonly tab: Tab }> {
+async function offline(
+  headers: object = {},
+): Promise<{ readonly profile: string; readonly browser: Browser; readonly tab: Tab }> {
   const profile = mkdtempSync(join(tmpdir(), 'redrive-change-'))
   onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 3 }))
   const browser = await start(profile)
@@ -117,7 +135,8 @@ async function offline(): Promise<{ readonly profile: string; readonly browser: 
   const statuses = await tab.run(`(async () => {
     const statuses = []
     for (let i = 0; i < ${MANY}; i++) {
-      statuses.push((await fetch('/api/orders', { method: 'POST', body: 'order ' + i })).status)
+      const init = { method: 'POST', body: 'order ' + i, headers: ${JSON.stringify(headers)} }
+      statuses.push((await fetch('/api/orders', init)).status)
     }
     return statuses
   })()`)
@@ -156,6 +175,22 @@ test('nothing is queued by Workbox any more once all is delivered, and all arriv
   await eventually(() => distinct().length).toBe(MANY)
   expect(arrivals()).toEqual([...bodies].sort())
   expect(await tab.run(LEFT)).toBe(0)
+})
+
+test('S5 S12 with a credential in each: it arrives with it, after the kill as well, and ours stores none', async () => {
+  const token = 'Bearer of-the-caller-Jx81Qz'
+  const before = await offline({ authorization: token, 'x-request-id': 'harmless' })
+  isUp = true
+  await killDuringTakeOver(before, 10)
+  const tab = await visit(await start(before.profile))
+  const ours = await tab.run<string>(OURS)
+  await eventually(() => distinct().length).toBe(MANY)
+  await eventually(() => tab.run(LEFT)).toBe(0)
+  expect(new Set(arrived.map((each) => each.token))).toEqual(new Set([token]))
+  expect(arrivals().length - MANY).toBeLessThanOrEqual(1)
+  expect(new Set(arrived.map(({ key }) => key)).size).toBe(MANY)
+  expect(ours).toContain('harmless')
+  for (const rows of [ours, await tab.run<string>(OURS)]) expect(rows).not.toContain('Jx81Qz')
 })
 
 describe.for([16, 10, 3])('SIGKILL with no more than %i entries left', (most) => {

@@ -7,7 +7,7 @@
  */
 
 import type { TaskStore } from '../../api/store.ts'
-import { Drain } from '../../queue/drain.ts'
+import { type Drain, drainOf } from '../../queue/drain.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import { RetryQueue } from '../../queue/service-worker-queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
@@ -67,7 +67,7 @@ export class Queue {
     this.#host = internalsOf(this.retryQueue).host
     this.#entries = new Entries(this.retryQueue, this.#store, retentionMs)
     this.#takeOver = new TakeOver(this.retryQueue, this.#entries, { retentionMs, isManual: this.#isManual })
-    this.#drain = new Drain(this.retryQueue, this.#host)
+    this.#drain = drainOf(this.retryQueue, this.#host)
     names.add(name)
     this.#begin()
   }
@@ -116,7 +116,7 @@ export class Queue {
    */
   async replayRequests(): Promise<void> {
     if (await this.#sendAll(true)) return
-    const why = this.#drain.blindness ?? 'not every request could be sent'
+    const why = this.#drain.blindness() ?? 'not every request could be sent'
     throw new WorkboxQueueError('queue-replay-failed', this.#name, `queue '${this.#name}': ${why}; the rest is kept`)
   }
 
@@ -184,7 +184,7 @@ export class Queue {
     let isDone = false
     try {
       if (isNow) await this.retryQueue.flush()
-      isDone = (await this.#drain.run(this.#drainMs)) && this.#drain.blindness === undefined
+      isDone = (await this.#drain.run(this.#drainMs)) && this.#drain.blindness() === undefined
     } finally {
       this.#replays--
       this.#rest(isDone)

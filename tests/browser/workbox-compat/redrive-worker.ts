@@ -1,4 +1,4 @@
-/** The cases with the facade, as the package has it. */
+/** The cases with the facade. Its waits are short: how long they are is the policy's affair. */
 import { BackgroundSyncPlugin, Queue, type QueueOptions } from '../../../js/compat/workbox.ts'
 import { serveCases } from './serve-cases.ts'
 
