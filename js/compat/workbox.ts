@@ -3,7 +3,8 @@
  * a service worker that is moved from one to the other by changing an import: what Workbox's database still holds is taken over.
  */
 
+export type { QueueEntry } from './workbox/entry.ts'
 export { WorkboxQueueError } from './workbox/errors.ts'
-export type { OnSyncCallback, QueueEntry, QueueOptions, RedriveOptions } from './workbox/options.ts'
+export type { PlainOptions, RedriveOptions } from './workbox/options.ts'
 export { BackgroundSyncPlugin } from './workbox/plugin.ts'
-export { Queue } from './workbox/queue.ts'
+export { type OnSyncCallback, Queue, type QueueOptions } from './workbox/queue.ts'

@@ -12,8 +12,9 @@ import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
 import { isSoundTask } from '../../stores/engine/sound.ts'
+import type { QueueEntry } from './entry.ts'
 import { MARK, type Mark, markIn } from './mark.ts'
-import { lifetimeOf, type QueueEntry } from './options.ts'
+import { lifetimeOf } from './options.ts'
 import { OwnHeaders } from './own-headers.ts'
 import { argumentsOf } from './requests.ts'
 
@@ -26,7 +27,7 @@ const PAGE = 1_000
 const PUSHED = 0
 const LEFT = 1
 
-/** What was handed out, and how it looked then. */
+/** A task that was handed out, and how its entry looked then. */
 interface HandedOut {
   readonly record: StoredTask
   readonly look: string
@@ -195,7 +196,7 @@ export class Entries {
     this.#known = new Set(this.#order)
   }
 
-  /** What waits, in its order, without what is taken out or has expired. */
+  /** All that waits, in its order, without what is taken out or has expired. */
   async #waiting(): Promise<StoredTask[]> {
     const records = await this.#records({ active: true })
     return records.filter((record) => !this.#taken.has(record.taskId) && this.#isLive(record)).sort(inOrder)

@@ -1,4 +1,4 @@
-/** What makes a task an entry: a note in its `meta`. Other code may have written it, so it is read as strictly as the rest of a row. */
+/** A task is an entry by a note in its `meta`. Other code may have written it, so it is read as strictly as the rest of a row. */
 
 import type { StoredTask } from '../../api/store.ts'
 

@@ -1,7 +1,6 @@
 /** The plugin that Workbox's strategies take: a request that failed goes into a queue. */
 
-import type { QueueOptions } from './options.ts'
-import { Queue } from './queue.ts'
+import { Queue, type QueueOptions } from './queue.ts'
 
 export class BackgroundSyncPlugin {
   /** Its own: for `retryQueue`, `size()` and the rest. */

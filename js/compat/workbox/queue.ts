@@ -13,12 +13,23 @@ import { RetryQueue } from '../../queue/service-worker-queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
 import { indexedDbStore } from '../../stores/indexeddb.ts'
 import { Entries, type Place } from './entries.ts'
+import type { QueueEntry } from './entry.ts'
 import { WorkboxQueueError } from './errors.ts'
-import { checkOptions, type OnSyncCallback, type QueueEntry, type QueueOptions, settingsFor } from './options.ts'
+import { checkOptions, type PlainOptions, settingsFor } from './options.ts'
 import { assertQueueable } from './requests.ts'
 import { SyncTag } from './sync-tag.ts'
 import { TakeOver } from './take-over.ts'
 import { whenActive } from './when-active.ts'
+
+export type OnSyncCallback = (options: { readonly queue: Queue }) => void | Promise<void>
+
+export interface QueueOptions extends PlainOptions {
+  /**
+   * Called with each sync, in place of `replayRequests()`. Until it has ended, a request that it shifts or pops stays in the store, so
+   * that none is lost where the worker is killed meanwhile. @default `replayRequests`
+   */
+  readonly onSync?: OnSyncCallback
+}
 
 const names = new Set<string>()
 
@@ -198,7 +209,7 @@ export class Queue {
     await this.#entries.hiding(() => this.#onSync({ queue: this }))
   }
 
-  /** What the browser has woken the worker for. */
+  /** Runs what the browser has woken the worker for. */
   async #answer(lastChance: boolean): Promise<void> {
     this.#hasSync = true
     this.#syncs++

@@ -1,6 +1,6 @@
 /** Requests as the platform has them, as Workbox stores them, and as a `RetryQueue` takes them. */
 
-/** What Workbox's database has of a request. Only `url` and `headers` are certain. */
+/** A request in Workbox's database. Only `url` and `headers` are certain. */
 export interface RequestData {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

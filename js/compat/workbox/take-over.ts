@@ -38,7 +38,7 @@ export interface TakeOverOptions {
 interface Taken {
   readonly entry: WorkboxEntry
   readonly request: Request
-  /** Of the task that it was before. */
+  /** The key of the task that it was before. */
   readonly idempotencyKey: string | undefined
 }
 
@@ -99,7 +99,7 @@ export class TakeOver {
       try {
         isAllOver = await this.#takeAll(database)
       } finally {
-        this.#letGo()
+        this.#resign()
       }
     })
     return isAllOver
@@ -152,7 +152,7 @@ export class TakeOver {
     const withheld = await this.#entries.keepOwn(receipt, request)
     const isWhole = receipt.durability !== 'memory' && this.#isWhole(withheld, request.url)
     if (isWhole) await database.delete(marked)
-    else this.#hold(receipt.taskId, marked)
+    else this.#keepUntilEnded(receipt.taskId, marked)
   }
 
   async #add({ mark: from }: Marked, { entry, request, idempotencyKey }: Taken): Promise<EnqueueReceipt | undefined> {
@@ -183,13 +183,13 @@ export class TakeOver {
       })
       .finally(() => {
         this.#sending.delete(marked.mark)
-        this.#letGo()
+        this.#resign()
       })
     this.#sending.set(marked.mark, sending)
   }
 
   /** Has the entry stay until the task has ended. */
-  #hold(taskId: string, marked: Marked): void {
+  #keepUntilEnded(taskId: string, marked: Marked): void {
     this.#held.set(taskId, marked)
     if (this.#hears) return
     this.#hears = true
@@ -204,12 +204,12 @@ export class TakeOver {
       .catch((error) => this.#failed(error))
       .finally(() => {
         this.#held.delete(taskId)
-        this.#letGo()
+        this.#resign()
       })
   }
 
   /** Another process may go on, once nothing is left that only this one can send. */
-  #letGo(): void {
+  #resign(): void {
     if (this.#held.size === 0 && this.#sending.size === 0) this.#lock.release()
   }
 
