@@ -18,7 +18,7 @@ export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =
   },
   {
     about: how,
-    name: 'needs no metadata, and then gives none',
+    name: 'needs no metadata; without any, the entry has none',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await queue[how]({ request: new Request('/api/get') })
@@ -29,7 +29,7 @@ export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =
   },
   {
     about: how,
-    name: 'without a timestamp it is of now',
+    name: 'without a timestamp, the entry has the current time',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       const from = Date.now()
@@ -41,7 +41,7 @@ export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =
   },
   {
     about: how,
-    name: 'asks for a sync, by a tag of the queue’s own',
+    name: 'registers a sync with the queue’s own tag',
     needsSync: true,
     async run({ open, asked }) {
       const queue = open()
@@ -52,7 +52,7 @@ export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =
   },
   {
     about: how,
-    name: 'leaves the request to its owner, body unread',
+    name: 'leaves the caller’s request unread',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       const request = post('a')
@@ -68,7 +68,7 @@ export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =
 export const taking: readonly Case[] = [
   {
     about: 'pushRequest',
-    name: 'puts it last, `unshiftRequest` first',
+    name: 'adds the request at the end, and `unshiftRequest` at the front',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'c', 'd')
@@ -80,7 +80,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'shiftRequest',
-    name: 'takes out the first, with all that was kept of it',
+    name: 'removes and returns the first entry, complete',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await queue.pushRequest({ request: made(), metadata: { why: 'test' } })
@@ -92,7 +92,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'shiftRequest',
-    name: 'takes out one after another, and then gives nothing',
+    name: 'removes one after another, then returns `undefined`',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'a', 'b', 'c')
@@ -102,7 +102,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'shiftRequest',
-    name: 'passes over what has expired',
+    name: 'skips expired entries',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       for (const [body, timestamp] of [['a', 12], ['b'], ['c', 34], ['d']] as const) {
@@ -114,7 +114,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'shiftRequest',
-    name: 'gives the request as it was given',
+    name: 'the headers of the request that comes out',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'a')
@@ -124,14 +124,14 @@ export const taking: readonly Case[] = [
     seen: ['content-type'],
     differs: {
       seen: ['content-type', 'idempotency-key'],
-      workbox: 'the headers that it had',
-      redrive: 'also its `Idempotency-Key`',
-      why: 'sent by hand, and once more after a lost answer, it is one request to the server',
+      workbox: 'those it had',
+      redrive: 'those it had and an `Idempotency-Key`',
+      why: 'if your code sends it twice after a lost answer, the server sees one request',
     },
   },
   {
     about: 'popRequest',
-    name: 'takes out the last, with all that was kept of it',
+    name: 'removes and returns the last entry, complete',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'one')
@@ -143,7 +143,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'popRequest',
-    name: 'takes out one after another, and then gives nothing',
+    name: 'removes one after another, then returns `undefined`',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'a', 'b', 'c')
@@ -153,7 +153,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'popRequest',
-    name: 'passes over what has expired',
+    name: 'skips expired entries',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       for (const [body, timestamp] of [['a', 12], ['b'], ['c', 34], ['d']] as const) {
@@ -165,7 +165,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'onSync',
-    name: 'what failed is shifted back, and is the first of the next sync',
+    name: 'a request that failed is unshifted, and is the first in the next sync',
     needsSync: true,
     async run({ open, sync, answers, sent }) {
       const queue = open({
@@ -192,7 +192,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'onSync',
-    name: 'what is pushed back is the last',
+    name: 'a request that is pushed back becomes the last',
     needsSync: true,
     async run({ open, sync }) {
       const queue = open({
@@ -209,7 +209,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'onSync',
-    name: 'a request that is put back changed is the changed one',
+    name: 'a request that was changed before it is unshifted keeps the change',
     needsSync: true,
     async run({ open, sync }) {
       const queue = open({
@@ -233,7 +233,7 @@ export const taking: readonly Case[] = [
   },
   {
     about: 'onSync',
-    name: 'two that are put back in the order in which they came',
+    name: 'of two that are unshifted, the second becomes the first',
     needsSync: true,
     async run({ open, sync }) {
       const queue = open({

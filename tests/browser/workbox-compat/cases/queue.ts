@@ -5,7 +5,7 @@ import { push } from './helpers.ts'
 /** First of all, since Workbox's database is new then. */
 export const first: Case = {
   about: 'unshiftRequest',
-  name: 'three are put in front, in a database whose first id is 1',
+  name: 'three requests are unshifted, in a new database',
   async run({ open }) {
     const queue = open({ onSync: () => {} })
     await push(queue, 'd')
@@ -15,16 +15,16 @@ export const first: Case = {
   seen: ['c', 'd', 'b', 'a'],
   differs: {
     seen: ['a', 'b', 'c', 'd'],
-    workbox: 'the second of them and all later ones become the last',
+    workbox: 'the second and third become the last',
     redrive: 'each becomes the first',
-    why: 'Workbox takes the id 0 for none',
+    why: 'the first of them gets the id 0, which Workbox takes for no id',
   },
 }
 
 export const constructing: readonly Case[] = [
   {
     about: 'constructor',
-    name: 'a second queue of the same name is an error, of another name it is none',
+    name: 'a second queue of the same name is an error; one of another name is not',
     async run({ side, fresh }) {
       const [one, other] = [fresh(), fresh()]
       side.open(one)
@@ -35,7 +35,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: 'a sync of its own tag calls `onSync` with the queue, one of another tag does not',
+    name: 'a sync with the queue’s own tag calls `onSync` with the queue; one with another tag does not',
     needsSync: true,
     async run({ open, sync, fresh }) {
       const given: unknown[] = []
@@ -47,7 +47,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: 'without `onSync` a sync replays',
+    name: 'without `onSync`, a sync replays the queue',
     needsSync: true,
     async run({ open, sync, sent }) {
       const queue = open()
@@ -58,7 +58,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: 'what is added during a sync asks for one more, once and only after it',
+    name: 'requests that are added during a sync register one more sync, after it has ended',
     needsSync: true,
     async run({ open, sync, asked }) {
       const during: number[] = []
@@ -74,7 +74,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: 'after a sync that failed none is asked for, since the browser repeats it',
+    name: 'after a sync that failed, none is registered: the browser repeats it',
     needsSync: true,
     async run({ open, sync, asked }) {
       const queue = open({
@@ -89,7 +89,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: 'after the last chance that failed, one is asked for where something was added',
+    name: 'after the last repetition failed, one is registered if requests were added',
     needsSync: true,
     async run({ open, sync, asked }) {
       const queue = open({
@@ -104,7 +104,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: '`onSync` is called at once where there is no Background Sync, and else is not',
+    name: '`onSync` is called in the constructor if the browser has no Background Sync, and not otherwise',
     async run({ open }) {
       let calls = 0
       open({ onSync: () => void calls++ })
@@ -114,7 +114,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: '`forceSyncFallback` calls `onSync` at once',
+    name: 'with `forceSyncFallback`, `onSync` is called in the constructor',
     async run({ open }) {
       let calls = 0
       open({ onSync: () => void calls++, forceSyncFallback: true })
@@ -124,7 +124,7 @@ export const constructing: readonly Case[] = [
   },
   {
     about: 'constructor',
-    name: 'an `onSync` that throws what is no Error fails the sync',
+    name: 'an `onSync` throws something that is not an Error',
     needsSync: true,
     async run({ open, sync }) {
       const queue = open({ onSync: () => Promise.reject('why') })
@@ -133,9 +133,9 @@ export const constructing: readonly Case[] = [
     seen: 'none',
     differs: {
       seen: 'undefined',
-      workbox: 'the sync counts as done',
+      workbox: 'the sync counts as successful',
       redrive: 'the sync fails, and the browser repeats it',
-      why: 'what failed is to be tried again, whatever was thrown',
+      why: 'the requests are still there, whatever was thrown',
     },
   },
 ]

@@ -6,7 +6,7 @@ export const replaying: readonly Case[] = [
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'sends all of its queue in order, and nothing of another',
+    name: 'sends all requests of its queue in order, and none of another queue',
     async run({ open, sent }) {
       const [queue, other] = [open(), open()]
       for (const body of ['a', 'b', 'c']) {
@@ -26,7 +26,7 @@ export const replaying: readonly Case[] = [
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'takes out what was delivered, and nothing of another queue',
+    name: 'removes delivered requests, and none of another queue',
     async run({ open }) {
       const [queue, other] = [open(), open()]
       for (const body of ['a', 'b']) {
@@ -41,7 +41,7 @@ export const replaying: readonly Case[] = [
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'does not send what has expired',
+    name: 'does not send expired requests',
     async run({ open, sent }) {
       const queue = open({ maxRetentionTime: 1 })
       for (const [body, ageMs] of [
@@ -70,15 +70,15 @@ export const replaying: readonly Case[] = [
     seen: ['queue-replay-failed', ['d', 'e'], ['a', 'b', 'c', 'd'], 0],
     differs: {
       seen: ['none', [], ['a', 'b', 'c', 'd', 'e', 'd'], 0],
-      workbox: 'the replay ends there, and all behind it wait for another sync',
-      redrive: 'it steps aside for its wait, the others are sent, and it is sent again',
-      why: 'one request that never gets through would hold up all others',
+      workbox: 'the replay ends; it and all behind it wait for the next sync',
+      redrive: 'it waits for its backoff, the others are sent, and it is sent again',
+      why: 'one request that never gets through would block all others',
     },
   },
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'rejects with `queue-replay-failed` where something is left',
+    name: 'rejects with `queue-replay-failed` if requests are left',
     async run({ open, answers }) {
       const queue = open()
       await push(queue, 'a')
@@ -90,7 +90,7 @@ export const replaying: readonly Case[] = [
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'a request that is answered with a 503',
+    name: 'a request that is answered with 503',
     async run({ open, answers, sent }) {
       const queue = open()
       await push(queue, 'a')
@@ -101,15 +101,15 @@ export const replaying: readonly Case[] = [
     seen: [1, 0],
     differs: {
       seen: [2, 0],
-      workbox: 'counts as delivered, and is lost',
-      redrive: 'is sent again, as after 429, 502 and 504, and no sooner than `Retry-After` says',
-      why: 'the server has said that it did not do it',
+      workbox: 'counts as delivered and is deleted',
+      redrive: 'is sent again, no sooner than `Retry-After` allows; the same with 429, 502 and 504',
+      why: 'the server asks for another attempt',
     },
   },
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'a request that is answered with a 404 or 500',
+    name: 'a request that is answered with 404 or 500',
     async run({ open, answers, sent, side }) {
       const queue = open()
       await push(queue, 'a', 'b')
@@ -120,15 +120,15 @@ export const replaying: readonly Case[] = [
     seen: [2, 0, 0],
     differs: {
       seen: [2, 0, 2],
-      workbox: 'counts as delivered, and is lost',
-      redrive: 'is sent once, too, and kept as a dead letter',
-      why: 'it was not done: `retryQueue.deadLetters` shows it, and puts it back',
+      workbox: 'counts as delivered and is deleted',
+      redrive: 'is not sent again either, but kept as a dead letter',
+      why: 'it failed: `retryQueue.deadLetters` lists it and can send it again',
     },
   },
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'a request to the site itself carries',
+    name: 'the headers of a request to the site’s own origin',
     async run({ open, sent }) {
       const queue = open()
       await push(queue, 'a')
@@ -138,15 +138,15 @@ export const replaying: readonly Case[] = [
     seen: [['content-type']],
     differs: {
       seen: [['content-type', 'idempotency-key']],
-      workbox: 'what it had',
-      redrive: 'also an `Idempotency-Key`, the same with each attempt',
-      why: 'a lost answer is no second order where the server honours the key',
+      workbox: 'those it had',
+      redrive: 'those it had and an `Idempotency-Key`, the same in each attempt',
+      why: 'a lost answer does not become a second order, if the server honours the key',
     },
   },
   {
     about: 'replayRequests',
     needsSync: true,
-    name: 'a request to another origin is sent without a header of the library’s',
+    name: 'a request to another origin gets no header from the library',
     async run({ open, sent }) {
       const queue = open()
       await queue.pushRequest({ request: made() })
@@ -166,7 +166,7 @@ export const browsing: readonly Case[] = [
   },
   {
     about: 'registerSync',
-    name: 'resolves where the browser refuses',
+    name: 'resolves if the browser refuses',
     needsSync: true,
     async run({ open, refuse }) {
       refuse()
@@ -176,7 +176,7 @@ export const browsing: readonly Case[] = [
   },
   {
     about: 'registerSync',
-    name: 'where the browser refuses, what is pushed',
+    name: 'a request that is pushed when the browser refuses syncs',
     needsSync: true,
     async run({ open, refuse, sent }) {
       refuse()
@@ -188,9 +188,9 @@ export const browsing: readonly Case[] = [
     seen: 0,
     differs: {
       seen: 1,
-      workbox: 'waits for good',
-      redrive: 'is sent while the worker lives, and `degraded` says why',
-      why: 'no sync will come',
+      workbox: 'waits until a later sync is granted',
+      redrive: 'is sent while the worker runs; `degraded` reports the refusal',
+      why: 'there may never be one',
     },
   },
 ]

@@ -5,7 +5,7 @@ import { DAY_MS, emptied, push } from './helpers.ts'
 export const asking: readonly Case[] = [
   {
     about: 'registerSync',
-    name: 'without Background Sync, or with `forceSyncFallback`, what is pushed',
+    name: 'a request that is pushed without Background Sync, or with `forceSyncFallback`',
     async run({ open, sent }) {
       const queue = open({ forceSyncFallback: true })
       await push(queue, 'a')
@@ -15,14 +15,14 @@ export const asking: readonly Case[] = [
     seen: 0,
     differs: {
       seen: 1,
-      workbox: 'waits until the worker begins anew',
-      redrive: 'is sent, and sent again with backoff, while the worker lives',
+      workbox: 'waits until the worker starts again',
+      redrive: 'is sent, with backoff, while the worker runs',
       why: 'the network may be back long before that',
     },
   },
   {
     about: 'getAll',
-    name: 'gives all in order, and takes none out',
+    name: 'returns all entries in order, and removes none',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'a', 'b')
@@ -34,7 +34,7 @@ export const asking: readonly Case[] = [
   },
   {
     about: 'getAll',
-    name: 'leaves out what has expired',
+    name: 'leaves out expired entries',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'a')
@@ -46,7 +46,7 @@ export const asking: readonly Case[] = [
   },
   {
     about: 'size',
-    name: 'is how many there are',
+    name: 'is the number of entries',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await push(queue, 'a', 'b', 'c')
@@ -56,7 +56,7 @@ export const asking: readonly Case[] = [
   },
   {
     about: 'size',
-    name: 'what has expired and was not asked for yet',
+    name: 'an expired entry that was not read yet',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await queue.pushRequest({ request: post('old'), timestamp: Date.now() - 8 * DAY_MS })
@@ -91,14 +91,14 @@ export const keeping: readonly Case[] = [
     seen: true,
     differs: {
       seen: false,
-      workbox: 'is on the disk',
-      redrive: 'is not: it is sent while the worker lives, and then `credentials` gives one',
-      why: 'whoever gets at the profile has the account; and after a day it is stale',
+      workbox: 'is stored',
+      redrive: 'is not stored: it is sent while the worker runs; after that, `credentials` supplies one',
+      why: 'a copy of the profile would contain the account; and the token is stale after a day',
     },
   },
   {
     about: 'what is stored',
-    name: 'metadata that is no JSON, such as a Date',
+    name: 'metadata that JSON cannot express, such as a Date',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
       await queue.pushRequest({ request: post('a'), metadata: { at: new Date(0) } })
@@ -109,8 +109,8 @@ export const keeping: readonly Case[] = [
     differs: {
       seen: false,
       workbox: 'comes back as it was',
-      redrive: 'comes back as JSON has it: a Date as its text',
-      why: 'a task of redrive can be exported and moved',
+      redrive: 'comes back as JSON: a Date as a string',
+      why: 'tasks can be shown, exported and moved as JSON',
     },
   },
   {
@@ -121,9 +121,9 @@ export const keeping: readonly Case[] = [
     seen: 'none',
     differs: {
       seen: 'RedriveError',
-      workbox: 'is kept',
-      redrive: 'is refused, with `META_TOO_LARGE`: 4,096 bytes are the most',
-      why: 'it is shown with every task: an id is kept there, and the rest in a database of your own',
+      workbox: 'is stored',
+      redrive: 'is refused with `META_TOO_LARGE`: at most 4,096 bytes',
+      why: 'it is read with every list of tasks; store an id there, and the rest in your own database',
     },
   },
   {
@@ -136,9 +136,9 @@ export const keeping: readonly Case[] = [
     seen: 'none',
     differs: {
       seen: 'TypeError',
-      workbox: 'is kept',
-      redrive: 'is refused; one that Workbox has left is sent all the same',
-      why: 'its answer has no status, so a failure cannot be told from a success',
+      workbox: 'is stored',
+      redrive: 'is refused; one that Workbox has left is still sent',
+      why: 'its response has no status, so failure and success look the same',
     },
   },
   {
@@ -154,9 +154,9 @@ export const keeping: readonly Case[] = [
     seen: [true, true],
     differs: {
       seen: [false, false],
-      workbox: 'come back',
-      redrive: 'are not kept; `referrerPolicy` is',
-      why: 'a referrer is a URL that may hold a secret, and `keepalive` is for pages that close',
+      workbox: 'are stored',
+      redrive: 'are not stored; `referrerPolicy` is',
+      why: 'a referrer is a URL that may contain a secret; `keepalive` is for pages that close',
     },
   },
 ]
