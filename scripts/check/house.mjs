@@ -15,7 +15,7 @@ const ROW = 33 // from row to row
 const BOX = 15
 const LEFT = 14
 const TOP = 16
-const WORDS = 87 // beside the last box
+const WORDS = 124 // beside the last box
 
 const folderOf = (module) => (module.includes('/') ? module.slice(0, module.indexOf('/')) : 'entries')
 const spaced = (number) => number.toLocaleString('en')
