@@ -2,15 +2,13 @@
 
 import { RedriveError } from '../../api/errors.ts'
 
-type Name = 'duplicate-queue-name' | 'queue-replay-failed'
-
 /** `DUPLICATE_QUEUE_NAME`: this worker has a queue of that name. `QUEUE_REPLAY_FAILED`: a replay ended, and requests are left. */
 export class WorkboxQueueError extends RedriveError {
-  override readonly name: Name
+  override readonly name: 'duplicate-queue-name' | 'queue-replay-failed'
   /** The queue's name, where Workbox has it. */
   readonly details: { readonly name: string }
 
-  constructor(name: Name, queueName: string, message: string) {
+  constructor(name: WorkboxQueueError['name'], queueName: string, message: string) {
     super(name.replaceAll('-', '_').toUpperCase(), message)
     this.name = name
     this.details = { name: queueName }

@@ -9,9 +9,9 @@ const aboutOf = ({ about }: Case): string => (about.includes(' ') ? about : `\`$
 export function differencesTable(): string {
   const rows = cases.flatMap((each) => {
     const { name, differs } = each
-    return differs ? [row(aboutOf(each), name, differs.workbox, differs.redrive, differs.why)] : []
+    return differs ? [row(`${aboutOf(each)}: ${name}`, differs.workbox, differs.redrive, differs.why)] : []
   })
-  return [row('', 'case', 'Workbox', 'redrive', 'why'), row('---', '---', '---', '---', '---'), ...rows].join('\n')
+  return [row('case', 'Workbox', 'redrive', 'why'), row('---', '---', '---', '---'), ...rows].join('\n')
 }
 
 /** The cases that end the same. */
