@@ -24,6 +24,8 @@ export type Place = 'end' | 'left' | 'front'
 export type End = 'first' | 'last'
 
 const PAGE = 1_000
+/** Other processes' entries are found so much later at most: to list all costs more than to take one out. */
+const LOOK_MS = 1_000
 const PUSHED = 0
 const LEFT = 1
 
@@ -46,12 +48,9 @@ export class Entries {
   readonly #host: QueueContext
   readonly #retentionMs: number
   readonly #own: OwnHeaders
-  /** Ids in their order, as far as it is known. */
+  /** Ids in their order, as of the last look: what this process has changed since is in it. */
   #order: string[] = []
-  /** All that were among them since the last look. */
-  #known = new Set<string>()
-  #isStale = true
-  #hears = false
+  #lookedAt = Number.NEGATIVE_INFINITY
   #runs = 0
   readonly #taken = new Set<string>()
   readonly #handedOut = new WeakMap<Request, HandedOut>()
@@ -100,10 +99,9 @@ export class Entries {
         meta: { [MARK]: mark },
       },
     })
-    this.#known.add(receipt.taskId)
     if (place === 'end') this.#order.push(receipt.taskId)
     else if (place === 'front') this.#order.unshift(receipt.taskId)
-    else this.#isStale = true
+    else this.#lookedAt = Number.NEGATIVE_INFINITY
     return receipt
   }
 
@@ -172,28 +170,17 @@ export class Entries {
   }
 
   async #next(end: End): Promise<StoredTask | undefined> {
-    for (let isFresh = false; ; ) {
-      if (this.#isStale || (this.#order.length === 0 && !isFresh)) {
-        isFresh = true
-        await this.#look()
+    for (let hasLooked = false; ; ) {
+      if (!hasLooked && (this.#order.length === 0 || this.#host.now() - this.#lookedAt >= LOOK_MS)) {
+        hasLooked = true
+        this.#lookedAt = this.#host.now()
+        this.#order = (await this.#waiting()).map(({ taskId }) => taskId)
       }
       const taskId = end === 'first' ? this.#order.shift() : this.#order.pop()
       if (taskId === undefined) return undefined
       const record = this.#taken.has(taskId) ? undefined : await this.#store.get(taskId)
       if (record?.status === 'PENDING' && isSoundTask(record) && this.#isLive(record)) return record
     }
-  }
-
-  async #look(): Promise<void> {
-    if (!this.#hears) {
-      this.#hears = true
-      this.#queue.subscribe(({ taskIds, others }) => {
-        this.#isStale ||= others || taskIds.some((taskId) => !this.#known.has(taskId))
-      })
-    }
-    this.#isStale = false
-    this.#order = (await this.#waiting()).map(({ taskId }) => taskId)
-    this.#known = new Set(this.#order)
   }
 
   /** All that waits, in its order, without what is taken out or has expired. */
