@@ -137,7 +137,7 @@ function markOf(row: Row): string | undefined {
 
 /** The parts of an entry that are used, if they are what Workbox writes. Whether they make a request, the platform says. */
 function entryOf({ requestData, timestamp, metadata }: Row): WorkboxEntry | undefined {
-  if (typeof timestamp !== 'number' || !Number.isFinite(timestamp) || !isRow(requestData)) return undefined
+  if (typeof timestamp !== 'number' || Number.isNaN(timestamp) || !isRow(requestData)) return undefined
   const { url, headers, body } = requestData
   const isSound = typeof url === 'string' && isRow(headers) && (body === undefined || isBuffer(body))
   if (!isSound) return undefined

@@ -80,7 +80,9 @@ export class Entries {
       // its key is free then for the one that takes its place
       await this.#remove(out.record.taskId)
     }
-    const { timestamp = Math.floor(this.#host.settings.clock.now()), metadata } = entry
+    const { metadata } = entry
+    // of an Infinity, which is for a request that never expires, JSON has no form
+    const timestamp = Math.min(entry.timestamp ?? Math.floor(this.#host.settings.clock.now()), MAX_MS)
     // Workbox keeps it, and never gives it out
     if (this.#isOver(timestamp)) return undefined
     const { from, idempotencyKey } = origin

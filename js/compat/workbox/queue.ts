@@ -256,7 +256,7 @@ export class Queue {
 function readEntry(entry: QueueEntry): Request {
   const { request, timestamp } = Object(entry) as QueueEntry
   if (!(request instanceof Request)) throw new TypeError('expected an entry such as { request: new Request(url) }')
-  if (timestamp !== undefined && !Number.isFinite(timestamp)) {
+  if (timestamp !== undefined && !(timestamp >= Number.NEGATIVE_INFINITY)) {
     throw new RangeError(`timestamp: expected epoch milliseconds, got ${timestamp}`)
   }
   assertQueueable(request)

@@ -101,16 +101,19 @@ describe('entries', () => {
     expect(tasks.map(({ reason }) => reason)).toEqual(['expired', 'expired'])
   })
 
-  test('one whose timestamp lies ahead lives longer', async () => {
-    const { clock, server, open, sync, during } = worker()
-    const { queue } = open('orders', { maxRetentionTime: 1 })
-    await during(queue.pushRequest({ request: post('kept'), timestamp: clock.now() + 3_600_000 }))
-    await clock.advance(1_800_000)
-    expect(await during(queue.size())).toBe(1)
-    server.reply(200)
-    expect(await sync()).toBe('well')
-    expect(server.hits).toBe(1)
-  })
+  test.for([3_600_000, Number.POSITIVE_INFINITY])(
+    'one whose timestamp lies %d ms ahead lives longer',
+    async (aheadMs) => {
+      const { clock, server, open, sync, during } = worker()
+      const { queue } = open('orders', { maxRetentionTime: 1 })
+      await during(queue.pushRequest({ request: post('kept'), timestamp: clock.now() + aheadMs }))
+      await clock.advance(1_800_000)
+      expect(await during(queue.size())).toBe(1)
+      server.reply(200)
+      expect(await sync()).toBe('well')
+      expect(server.hits).toBe(1)
+    },
+  )
 
   test.for([
     [undefined, TypeError, 'expected an entry such as { request: new Request(url) }'],
