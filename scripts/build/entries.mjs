@@ -31,6 +31,7 @@ export const entries = {
   'compat-axios-retry': 'js/compat-axios-retry.ts',
   'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
   'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
+  'compat-workbox': 'js/compat/workbox.ts',
 }
 
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */

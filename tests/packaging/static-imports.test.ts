@@ -16,11 +16,14 @@ function graphOf(entry: string, found: Map<string, string> = new Map()): Map<str
 const filesWith = (entry: string, word: string) =>
   [...graphOf(entry)].filter(([, code]) => code.includes(word)).map(([file]) => file)
 
-test('the entry for service workers has core and store with it, and imports nothing later', () => {
-  expect(filesWith('service-worker.js', 'MessageChannel')).not.toEqual([])
-  expect(filesWith('service-worker.js', 'indexedDB')).not.toEqual([])
-  expect(filesWith('service-worker.js', 'import(')).toEqual([])
-})
+test.each(['service-worker.js', 'compat-workbox.js'])(
+  '%s, for service workers, has core and store with it, and imports nothing later',
+  (entry) => {
+    expect(filesWith(entry, 'MessageChannel')).not.toEqual([])
+    expect(filesWith(entry, 'indexedDB')).not.toEqual([])
+    expect(filesWith(entry, 'import(')).toEqual([])
+  },
+)
 
 test('no entry brings metrics along but the one for them', () => {
   expect(filesWith('prometheus.js', 'retry_attempts_total')).toEqual(['prometheus.js'])

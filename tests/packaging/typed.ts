@@ -10,6 +10,7 @@ import { presets, type RedriveMark, redriveOf, type RetryTask, RetryQueue, type 
 import { attachToAxios, isAccepted } from 'redrive/axios'
 import { registerBackgroundSync } from 'redrive/background-sync'
 import axiosRetry, { type AxiosRetryOptions, exponentialDelay, type IAxiosRetryConfig, isNetworkError } from 'redrive/compat/axios-retry'
+import { BackgroundSyncPlugin, Queue, type QueueEntry, type QueueOptions } from 'redrive/compat/workbox'
 import { loadCore } from 'redrive/core'
 import { wrapFetch } from 'redrive/fetch'
 import { indexedDbStore } from 'redrive/indexeddb'
@@ -34,6 +35,8 @@ export const days: number | undefined = presets.zizq.keyTtlMs
 export const modules: readonly object[] = [wasm, keys]
 export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
 export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
+export const entries = (reports: Queue): Promise<QueueEntry[]> => reports.getAll()
+export const plugin = (options: QueueOptions): Queue => new BackgroundSyncPlugin('reports', options).queue
 export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
 export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
 export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
