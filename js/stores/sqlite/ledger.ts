@@ -6,7 +6,8 @@ import { soonestFirst } from '../engine/view.ts'
 import type { TaskRow } from '../sql/rows.ts'
 import type { SqlLedger, Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
-import { SHARES, Shares, shareOfPrincipal, shiftTokens } from './shares.ts'
+import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
+import { shiftTokens } from './tokens.ts'
 import { markTelling, markUntold, OUTLIVED, untoldCount } from './untold.ts'
 
 /** Layout 6, of a file alone: which ends are to be told, and who has how much. */

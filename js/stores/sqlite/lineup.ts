@@ -15,6 +15,7 @@ import { ORIGIN } from '../sql/line.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
 import { areSharesSound, countShares, ratedIndex } from './shares.ts'
+import { restoreTokens, type Tokens } from './tokens.ts'
 import { endedIndexes } from './untold.ts'
 
 /** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
@@ -121,11 +122,12 @@ export function isForEveryone(database: Database, asked: boolean): boolean {
   return line === 'own' ? false : line === 'everyone' || asked
 }
 
-/** In a transaction, after `mend`, which has made its lanes so. */
-export function mendShared(database: Database, everyone: boolean): void {
+/** In a transaction, after `mend`, which has made its lanes so. `tokens`: as they were before. */
+export function mendShared(database: Database, everyone: boolean, tokens: Tokens): void {
   const registry = sharedState(database)?.registry
   indexForEveryone(database, everyone)
   countShares(database, everyone)
+  if (everyone) restoreTokens(database, tokens)
   database.run(
     `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
     lineOf(everyone),
