@@ -210,7 +210,7 @@ const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => b
   ['tags', ({ tags }) => orAbsent(tags, areTags)],
   ['needs', ({ needs }) => orAbsent(needs, areNeeds)],
   ['senderData', ({ senderData }) => orAbsent(senderData, (data) => isPlain(data) && isSmall(data))],
-  ['tells', ({ tells }) => orAbsent(tells, (given) => given === true)],
+  ['tells', ({ tells }) => orAbsent(tells, isFlag)],
   ['policy', ({ policy }) => isLittle(policy) && isPolicy(policy)],
 ]
 

@@ -54,7 +54,6 @@ const OWN_LINES: LineupOf = () => ({ everyone: false })
 export interface SqlLedger extends Ledger {
   /** A condition for the index of ended tasks, in a query for those that retention may delete. */
   readonly outlived: string
-  inserted(row: TaskRow): void
   /** All instants of its own fall back with the clock. */
   shift(byMs: number): void
   /** A turn with all that a store for everyone tells. */
@@ -178,7 +177,6 @@ export class Transaction implements Tx {
   insert(row: TaskRow, body: Uint8Array | undefined): void {
     insertRow(this.database, row)
     if (body) this.database.keepBody(row.row, body)
-    this.ledger?.inserted(row)
     this.#wrote = true
     this.#lanes.entered(row)
   }

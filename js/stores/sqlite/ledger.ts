@@ -1,14 +1,14 @@
 /** The ledger of a file for everyone: what its transactions keep beside tasks and lanes. */
 
 import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
-import type { Claim, LaneView, Turn } from '../../api/store.ts'
+import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
 import { soonestFirst } from '../engine/view.ts'
 import type { TaskRow } from '../sql/rows.ts'
 import type { SqlLedger, Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
 import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
 import { shiftTokens } from './tokens.ts'
-import { markTelling, markUntold, OUTLIVED, untoldCount } from './untold.ts'
+import { markUntold, OUTLIVED, untoldCount } from './untold.ts'
 
 /** Layout 6, of a file alone: which ends are to be told, and who has how much. */
 export const LEDGER: string = `
@@ -30,16 +30,13 @@ export class FileLedger implements SqlLedger {
     this.#shares.count(row, by)
   }
 
-  isOverQuota({ principal, body }: NewTask): boolean {
+  refusal({ taskId, principal, body }: NewTask): Enqueued | undefined {
     const quota = this.#tx.terms.quotaOf?.(principal)
-    if (!quota) return false
+    if (!quota) return undefined
     const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
     const { held, bytes } = this.#shares.of(shareOfPrincipal(principal))
-    return held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
-  }
-
-  inserted(row: TaskRow): void {
-    if (row.schema > PLAIN_SCHEMA) markTelling(this.#tx, row)
+    const isOver = held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
+    return isOver ? { taskId, outcome: 'full', of: 'principal' } : undefined
   }
 
   ended(row: TaskRow): void {
