@@ -2,21 +2,20 @@
 
 import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
 import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
+import type { Ledger } from '../engine/ledger.ts'
 import { soonestFirst } from '../engine/view.ts'
 import type { TaskRow } from '../sql/rows.ts'
-import type { SqlLedger, Transaction } from '../sql/transaction.ts'
+import type { Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
 import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
-import { shiftTokens } from './tokens.ts'
-import { markUntold, OUTLIVED, untoldCount } from './untold.ts'
+import { markUntold, untoldCount } from './untold.ts'
 
 /** Layout 6, of a file alone: which ends are to be told, and who has how much. */
 export const LEDGER: string = `
 ALTER TABLE tasks ADD COLUMN tells INTEGER NOT NULL DEFAULT 0;
 ${SHARES}`
 
-export class FileLedger implements SqlLedger {
-  readonly outlived: string = OUTLIVED
+export class FileLedger implements Ledger {
   readonly #tx: Transaction
   readonly #shares: Shares
   #gate: FileGate | undefined
@@ -49,10 +48,6 @@ export class FileLedger implements SqlLedger {
     return this.#gate
   }
 
-  shift(byMs: number): void {
-    shiftTokens(this.#tx.database, byMs)
-  }
-
   /** A turn with all that a store for everyone tells. */
   completed(turn: Turn): Turn {
     const untold = untoldCount(this.#tx.database)
@@ -69,6 +64,7 @@ export class FileLedger implements SqlLedger {
     return this.#gate?.keepsBack(this.#tx.laneNamed(lane)) === true
   }
 
+  /** Writes what is held: the end of the transaction. */
   written(): void {
     this.#shares.write()
   }
