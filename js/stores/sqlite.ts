@@ -20,7 +20,6 @@ import { turn, withMended } from './engine/turn.ts'
 import type { Database } from './sql/database.ts'
 import { ownCountsByName } from './sql/own-counts.ts'
 import { reads } from './sql/reads.ts'
-import type { Transaction } from './sql/transaction.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
@@ -28,6 +27,7 @@ import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
 import { bytesOf } from './sqlite/shares.ts'
+import type { FileTransaction } from './sqlite/transaction.ts'
 import { untoldOf } from './sqlite/untold.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
@@ -130,7 +130,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
 const ofAll = (step: Step): Step => ({ ...step, claim: step.claim && { ...step.claim, principal: null } })
 
 /** Whether an index of the file has kept something from a turn. What was not settled costs a look each time, what was not claimed now and then. */
-const losesRows = (file: StoreFile, tx: Transaction, step: Step, made: Turn): boolean =>
+const losesRows = (file: StoreFile, tx: FileTransaction, step: Step, made: Turn): boolean =>
   losesSettled(tx.database, step, made) ||
   (step.claim !== null && isIdle(step, made) && file.mayLook(!made.nextInMs) && losesDue(tx, step.owner, step.claim))
 

@@ -5,13 +5,14 @@
 
 import type { Claim } from '../../api/claim.ts'
 import type { NewTask } from '../../api/records.ts'
+import type { Enqueued } from '../../api/store.ts'
 import type { Lane, Row } from './row.ts'
 
 export interface Ledger {
   /** Counts `by` tasks like this one more, or fewer. */
   count(row: Row, by: 1 | -1): void
-  /** Whether a new task is more than its principal may have. */
-  isOverQuota(task: NewTask): boolean
+  /** The answer to a new task that is more than its principal may have; undefined: it is not. */
+  refusal(task: NewTask): Enqueued | undefined
   /** A task has ended, or has another end. */
   ended(row: Row): void
   /** What a claim has to ask about lanes. */

@@ -175,7 +175,7 @@ export const isHoldOver = ({ heldUntil }: Pick<Lane, 'heldUntil'>, now: number):
 
 /** By its hold, or for want of a token. */
 export const isHeld = ({ heldUntil, tokenAt }: Lane, now: number): boolean =>
-  (heldUntil ?? now) > now || (tokenAt ?? now) > now
+  (heldUntil ?? now) > now || (tokenAt as number) > now
 
 /** When its first task may start, by its hold and its token; Infinity: none has a due time. */
 export const readyAt = ({ nextDue, heldUntil, tokenAt }: Lane): number =>

@@ -84,7 +84,7 @@ export function writeLane(
   const served = tasks === 0 ? 0 : lane.served
   if (lane.isReady === 1) leaveLine(database, name)
   // not by the number of tasks alone: other code may have written that, and what waits here would be forgotten
-  if (tasks <= 0 && pending <= 0 && inFlight <= 0 && holdOf(lane, now)[0] === 0 && !((lane.tat ?? now) > now)) {
+  if (tasks <= 0 && pending <= 0 && inFlight <= 0 && holdOf(lane, now)[0] === 0 && !((lane.tat as number) > now)) {
     database.run('DELETE FROM lanes WHERE name = ?', name)
     return
   }

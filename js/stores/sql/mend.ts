@@ -47,7 +47,7 @@ export function needsMending(database: Database, now: number, everyone = false):
     total.inFlight !== state.inFlight ||
     leased?.all !== state.inFlight ||
     leased.sound !== leased.all ||
-    STRANGE.some((sql) => database.one(sql.replace('$whose', everyone ? 'FALSE' : WHOSE)) !== undefined) ||
+    STRANGE.some((sql) => database.one(sql) !== undefined) ||
     database.one('SELECT 1 FROM tasks WHERE row < 1 OR row > ? LIMIT 1', state.lastRow) !== undefined ||
     database.one(`SELECT 1 FROM homes WHERE ${STRANGE_HOME} LIMIT 1`, seen + LONGEST_LEASE_MS) !== undefined
   )
@@ -57,18 +57,15 @@ export function needsMending(database: Database, now: number, everyone = false):
 const PENDING =
   "SELECT count(*) AS [all], (SELECT count(*) FROM tasks WHERE aside = 1 AND +status = 'PENDING') AS aside FROM tasks WHERE status = 'PENDING'"
 
-/** Found only where other code has been: tables that hold anything, and places in line that no lane or task has. */
+/** Found only where other code has been: tables that hold anything, and places in line that no lane or task has. A lane of no principal may stand in the line of its origin. */
 const STRANGE = [
   "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name IN ('tasks', 'lanes', 'line', 'attempts') AND sql NOT LIKE '% STRICT%'",
   'SELECT 1 FROM lanes WHERE isReady = 1 AND NOT EXISTS (SELECT 1 FROM line WHERE lane = name) LIMIT 1',
-  `SELECT 1 FROM line LEFT JOIN lanes ON name = lane WHERE $whose OR line.inFlight IS NOT lanes.inFlight
+  `SELECT 1 FROM line LEFT JOIN lanes ON name = lane WHERE line.principal IS NOT coalesce(lanes.principal, line.principal) OR line.inFlight IS NOT lanes.inFlight
     OR line.served IS NOT lanes.served OR isReady IS NOT 1 LIMIT 1`,
   `SELECT 1 FROM line WHERE NOT EXISTS
     (SELECT 1 FROM tasks INDEXED BY tasks_due WHERE lane = line.lane AND home IS nullif(line.home, '') AND ${WAITING}) LIMIT 1`,
 ]
-
-/** In a file for everyone a lane may stand in the line of its origin. */
-const WHOSE = 'line.principal IS NOT lanes.principal'
 
 const STRANGE_HOME = "typeof(owner) <> 'text' OR typeof(until) NOT IN ('real', 'integer') OR until > ?"
 

@@ -10,7 +10,7 @@
 import { originIn } from '../../api/records.ts'
 import { type Claim, SHUT_LOOKED_AT, SWEEP } from '../../api/store.ts'
 import type { Gate } from '../engine/ledger.ts'
-import { type Limit, type Limits, limitFor, limitsIn, takeToken } from '../engine/limits.ts'
+import { type Limit, type Limits, limitFor, limitsIn, type Rate, takeToken } from '../engine/limits.ts'
 import { boundsOf, limitName, limitsOf } from '../engine/lineup.ts'
 import { isHeld } from '../engine/row.ts'
 import type { LaneRow } from '../sql/lane-rows.ts'
@@ -33,8 +33,8 @@ export class FileGate implements Gate {
   readonly #parked: LaneRow[] = []
   /** Lanes that were to be claimed from, and whose origin has no token any more. */
   readonly #lacking = new Set<LaneRow>()
-  /** Lines that the claim does not look into, since nothing in them may start. */
-  readonly #shut: readonly Waiting[]
+  /** Lines that the claim does not look into, or not any more, since nothing in them may start. */
+  readonly #shut: string[] = []
 
   constructor(tx: Transaction, shares: Shares, owner: string, claim: Claim) {
     this.#tx = tx
@@ -46,13 +46,11 @@ export class FileGate implements Gate {
     this.#mostOf = boundsOf(claim, tx.lineup)
     this.#nameOf = limitName(claim, tx.lineup)
     const lines: string[] = []
-    const shut: Waiting[] = []
-    for (const each of this.#waiting()) {
-      if (!this.#mayStart(each.name)) shut.push(each)
-      else if (this.#isEmpty(each.name)) shares.setWaiting(each.name, false)
-      else lines.push(each.name)
+    for (const { name } of this.#waiting()) {
+      if (!this.#mayStart(name)) this.#shut.push(name)
+      else if (this.#isEmpty(name)) shares.setWaiting(name, false)
+      else lines.push(name)
     }
-    this.#shut = shut
     tx.lineup.lines = lines
   }
 
@@ -88,24 +86,32 @@ export class FileGate implements Gate {
     const name = this.#nameOf(lane.name)
     this.#taken.set(name, (this.#taken.get(name) ?? 0) + 1)
     const origin = originIn(lane.name)
-    const { rate, isShared } = this.#limitFor(origin) ?? {}
-    if (!rate) return
-    if (isShared) {
-      this.#shares.takeToken(origin, rate, now)
-      return
-    }
+    const { rate, isShared } = this.#limitFor(origin) ?? NO_LIMIT
+    if (rate && isShared) this.#shares.takeToken(origin, rate, now)
+    else if (rate) this.#takeOwn(lane, rate)
+    for (const line of [origin, lane.name.slice(origin.length)]) this.#shutIfFull(line)
+  }
+
+  #takeOwn(lane: LaneRow, rate: Rate): void {
     const bucket = { tat: lane.tat ?? 0, tokenAt: lane.tokenAt ?? 0 }
-    takeToken(bucket, rate, now)
+    takeToken(bucket, rate, this.#tx.now)
     lane.tat = bucket.tat
     lane.tokenAt = bucket.tokenAt
     this.#tx.run('UPDATE lanes SET tat = ?, tokenAt = ? WHERE name = ?', bucket.tat, bucket.tokenAt, lane.name)
   }
 
+  /** Leaves a line whose owner has given all that it may: there may be thousands in it. */
+  #shutIfFull(line: string): void {
+    const { lineup } = this.#tx
+    if (!lineup.lines?.includes(line) || this.#mayStart(line)) return
+    lineup.lines = lineup.lines.filter((each) => each !== line)
+    this.#shut.push(line)
+  }
+
   isBlocked(): boolean {
     const isKept = (lane: LaneRow): boolean => !this.#lacks(lane) && this.#isOpen(lane)
     return (
-      this.#parked.some(isKept) ||
-      this.#shut.some(({ name }) => !this.#originLacks(name) && this.#hasLane(name, isKept))
+      this.#parked.some(isKept) || this.#shut.some((line) => !this.#originLacks(line) && this.#hasLane(line, isKept))
     )
   }
 
@@ -117,10 +123,12 @@ export class FileGate implements Gate {
     let first = Number.POSITIVE_INFINITY
     for (const lane of [...this.#parked, ...this.#lacking])
       if (isKept(lane)) first = Math.min(first, this.#shares.of(originIn(lane.name)).tokenAt)
+    const lacking = this.#shut.filter((line) => this.#originLacks(line))
+    const later = lacking.map((line) => ({ line, tokenAt: this.#shares.of(line).tokenAt }))
     // by their moments, so that the first of them with such a lane decides
-    for (const { name, tokenAt } of this.#shut) {
+    for (const { line, tokenAt } of later.sort((a, b) => a.tokenAt - b.tokenAt)) {
       if (tokenAt >= first) break
-      if (this.#originLacks(name) && this.#hasLane(name, isKept)) first = tokenAt
+      if (this.#hasLane(line, isKept)) first = tokenAt
     }
     return first
   }

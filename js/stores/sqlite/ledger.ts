@@ -1,21 +1,21 @@
 /** The ledger of a file for everyone: what its transactions keep beside tasks and lanes. */
 
 import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
-import type { Claim, LaneView, Turn } from '../../api/store.ts'
+import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
+import type { Ledger } from '../engine/ledger.ts'
 import { soonestFirst } from '../engine/view.ts'
 import type { TaskRow } from '../sql/rows.ts'
-import type { SqlLedger, Transaction } from '../sql/transaction.ts'
+import type { Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
-import { SHARES, Shares, shareOfPrincipal, shiftTokens } from './shares.ts'
-import { markTelling, markUntold, OUTLIVED, untoldCount } from './untold.ts'
+import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
+import { markUntold, untoldCount } from './untold.ts'
 
 /** Layout 6, of a file alone: which ends are to be told, and who has how much. */
 export const LEDGER: string = `
 ALTER TABLE tasks ADD COLUMN tells INTEGER NOT NULL DEFAULT 0;
 ${SHARES}`
 
-export class FileLedger implements SqlLedger {
-  readonly outlived: string = OUTLIVED
+export class FileLedger implements Ledger {
   readonly #tx: Transaction
   readonly #shares: Shares
   #gate: FileGate | undefined
@@ -29,16 +29,13 @@ export class FileLedger implements SqlLedger {
     this.#shares.count(row, by)
   }
 
-  isOverQuota({ principal, body }: NewTask): boolean {
+  refusal({ taskId, principal, body }: NewTask): Enqueued | undefined {
     const quota = this.#tx.terms.quotaOf?.(principal)
-    if (!quota) return false
+    if (!quota) return undefined
     const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
     const { held, bytes } = this.#shares.of(shareOfPrincipal(principal))
-    return held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
-  }
-
-  inserted(row: TaskRow): void {
-    if (row.schema > PLAIN_SCHEMA) markTelling(this.#tx, row)
+    const isOver = held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
+    return isOver ? { taskId, outcome: 'full', of: 'principal' } : undefined
   }
 
   ended(row: TaskRow): void {
@@ -49,10 +46,6 @@ export class FileLedger implements SqlLedger {
     this.#shares.forget(this.#tx.now)
     this.#gate = new FileGate(this.#tx, this.#shares, owner, claim)
     return this.#gate
-  }
-
-  shift(byMs: number): void {
-    shiftTokens(this.#tx.database, byMs)
   }
 
   /** A turn with all that a store for everyone tells. */
@@ -71,6 +64,7 @@ export class FileLedger implements SqlLedger {
     return this.#gate?.keepsBack(this.#tx.laneNamed(lane)) === true
   }
 
+  /** Writes what is held: the end of the transaction. */
   written(): void {
     this.#shares.write()
   }

@@ -15,6 +15,7 @@ import { ORIGIN } from '../sql/line.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
 import { areSharesSound, countShares, ratedIndex } from './shares.ts'
+import { restoreTokens, type Tokens } from './tokens.ts'
 import { endedIndexes } from './untold.ts'
 
 /** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
@@ -105,6 +106,9 @@ function indexForEveryone(database: Database, everyone: boolean): void {
 const PAUSES = '(SELECT count(*) FROM pauses)'
 const VERSION = "(SELECT coalesce(max(version), 0) FROM registry WHERE typeof(version) = 'integer')"
 
+/** A lane that stands apart, as only those of a file for everyone do. */
+const APART = `SELECT 1 FROM line JOIN lanes ON name = lane WHERE line.principal IS NOT NULL AND lanes.principal IS NULL LIMIT 1`
+
 /** Whether lanes stand as they are asked for, and no other code has written here what this cannot go by. */
 export function isSharedSound(database: Database, everyone: boolean, now: number): boolean {
   const found = database.one<SharedState & Readonly<Record<'counted' | 'last', number>>>(
@@ -112,7 +116,7 @@ export function isSharedSound(database: Database, everyone: boolean, now: number
   )
   if (found?.line !== lineOf(everyone) || indexed(database) !== (everyone ? 3 : 0)) return false
   if (found.pauses !== found.counted || !areCounts(found.registry) || found.registry < found.last) return false
-  return areSharesSound(database, everyone, now)
+  return areSharesSound(database, everyone, now) && (everyone || !database.one(APART))
 }
 
 /** Whether the lanes of a file stand in one line. `asked`: where the file does not say so any more, it stands as it is opened. */
@@ -121,11 +125,12 @@ export function isForEveryone(database: Database, asked: boolean): boolean {
   return line === 'own' ? false : line === 'everyone' || asked
 }
 
-/** In a transaction, after `mend`, which has made its lanes so. */
-export function mendShared(database: Database, everyone: boolean): void {
+/** In a transaction, after `mend`, which has made its lanes so. `tokens`: as they were before. */
+export function mendShared(database: Database, everyone: boolean, tokens: Tokens): void {
   const registry = sharedState(database)?.registry
   indexForEveryone(database, everyone)
   countShares(database, everyone)
+  if (everyone) restoreTokens(database, tokens)
   database.run(
     `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
     lineOf(everyone),

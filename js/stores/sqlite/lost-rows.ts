@@ -7,7 +7,7 @@
 import type { Claim, Step, Turn } from '../../api/store.ts'
 import { boundsOf, mostTriedIn } from '../engine/lineup.ts'
 import type { Database } from '../sql/database.ts'
-import type { Transaction } from '../sql/transaction.ts'
+import type { FileTransaction } from './transaction.ts'
 
 /** Whether the task is in the table, and its id does not lead there: nowhere, or to the row of another task. */
 function isLost(database: Database, taskId: string): boolean {
@@ -41,7 +41,7 @@ const OVERDUE = `SELECT DISTINCT tasks.lane AS lane FROM tasks NOT INDEXED LEFT 
     AND (home = ? OR (? AND (home IS NULL OR home IN (SELECT value FROM json_each(?))))) AND status = 'PENDING' AND dueAt <= ?`
 
 /** Whether the table has what such a turn should have found. */
-export function losesDue({ database, now, lineup, ledger }: Transaction, owner: string, claim: Claim): boolean {
+export function losesDue({ database, now, lineup, ledger }: FileTransaction, owner: string, claim: Claim): boolean {
   const mostOf = boundsOf(claim, lineup)
   const takesOthers = claim.ownHomeOnly ? 0 : 1
   const supplied = JSON.stringify(claim.supplied ?? [])

@@ -13,6 +13,7 @@ import type { Connection } from './connection.ts'
 import { isCorrupt, isNoDatabase } from './errors.ts'
 import { isForEveryone, type SharedState } from './lineup.ts'
 import { countShares } from './shares.ts'
+import { keepToken, restoreTokens, tokensIn } from './tokens.ts'
 
 type Columns = Readonly<Record<string, Value>>
 
@@ -27,6 +28,8 @@ export interface Contents {
   readonly state: (State & SharedState) | undefined
   readonly tasks: readonly KeptTask[]
   readonly lanes: readonly Columns[]
+  /** Origins whose tokens were taken. */
+  readonly shares: readonly Columns[]
   readonly homes: readonly Columns[]
   readonly pauses: readonly Columns[]
   readonly registry: readonly Columns[]
@@ -46,7 +49,8 @@ export function contentsOf(database: Connection): Contents {
       body: tried(() => database.bodyOf(Number(columns.row))),
       attempts: tried(() => database.all(attempts, columns.row ?? null)) ?? [],
     })),
-    lanes: tried(() => database.all('SELECT * FROM lanes WHERE heldUntil > 0')) ?? [],
+    lanes: tried(() => database.all('SELECT * FROM lanes WHERE heldUntil > 0 OR tat > 0')) ?? [],
+    shares: tried(() => database.all('SELECT name, tat, tokenAt FROM shares WHERE tat > 0')) ?? [],
     homes: tried(() => database.all('SELECT * FROM homes')) ?? [],
     pauses: tried(() => database.all(`SELECT * FROM pauses WHERE ${SOUND_PAUSE}`)) ?? [],
     registry: tried(() => database.all(`SELECT * FROM registry WHERE ${SOUND_ENTRY}`)) ?? [],
@@ -94,7 +98,7 @@ export function bringIn(
   now: number,
   everyone: boolean,
 ): { readonly refused: number; readonly aside: number } {
-  const { state, tasks, lanes, homes } = contents
+  const { state, tasks, lanes, homes, shares } = contents
   bringSettings(database, contents)
   const base = database.one<State>('SELECT * FROM state WHERE id = 1')
   let lastRow = base?.lastRow ?? 0
@@ -131,8 +135,12 @@ export function bringIn(
     ...[state?.lastServed ?? 0, state?.purged ?? 0],
   )
   const forEveryone = isForEveryone(database, everyone)
+  for (const { name, tat, tokenAt } of shares)
+    keepToken(database, String(name), { tat: Number(tat), tokenAt: Number(tokenAt) })
+  const tokens = tokensIn(database, now)
   const aside = mend(database, now, forEveryone)
   countShares(database, forEveryone)
+  if (forEveryone) restoreTokens(database, tokens)
   return { refused, aside }
 }
 

@@ -14,6 +14,7 @@ import { isOurs, takesRoom } from '../engine/row.ts'
 import { type Database, LIMIT } from '../sql/database.ts'
 import { type TaskRow, tasksFrom } from '../sql/rows.ts'
 import type { State } from '../sql/state.ts'
+import { keepToken } from './tokens.ts'
 
 export const SHARES: string = `
 CREATE TABLE shares (
@@ -89,13 +90,7 @@ export class Shares {
   takeToken(origin: string, rate: Rate, now: number): void {
     const kept = this.#keptOf(origin)
     takeToken(kept, rate, now)
-    this.#database.run(
-      `INSERT INTO shares (name, tat, tokenAt) VALUES (?, ?, ?)
-        ON CONFLICT (name) DO UPDATE SET tat = excluded.tat, tokenAt = excluded.tokenAt`,
-      origin,
-      kept.tat,
-      kept.tokenAt,
-    )
+    keepToken(this.#database, origin, kept)
   }
 
   /** Says that lanes wait in its line, or that none does any more. */
@@ -184,12 +179,6 @@ export const bytesOf = (database: Database, principal: string | null): number =>
   database.one<{ readonly bytes: number }>('SELECT bytes FROM shares WHERE name = ?', shareOfPrincipal(principal))
     ?.bytes ?? 0
 
-/** Tokens fall back with the clock. */
-export function shiftTokens(database: Database, byMs: number): void {
-  for (const table of ['lanes', 'shares'])
-    database.run(`UPDATE ${table} SET tat = tat + ?, tokenAt = tokenAt + ? WHERE tat > 0`, byMs, byMs)
-}
-
 type Counters = Pick<State, 'pending' | 'inFlight' | 'exhausted' | 'bytes'>
 
 /** Whether shares together are what is counted, and none is one that cannot be. `now`: the wall clock's. */
@@ -220,7 +209,7 @@ const NOTHING: Counters = { pending: 0, inFlight: 0, exhausted: 0, bytes: 0 }
 
 const PIECE = 256
 
-/** Counts all tasks anew, as `mend` has left them. No token is known to have been taken, and no lane waits apart. */
+/** Counts all tasks anew, as `mend` has left them. No lane waits apart any more. */
 export function countShares(database: Database, everyone: boolean): void {
   database.run('DELETE FROM shares')
   database.run('UPDATE line SET principal = NULL WHERE ?', everyone ? 1 : 0)

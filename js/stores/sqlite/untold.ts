@@ -3,11 +3,11 @@
 import { type TaskStore, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
 import { storedTask } from '../engine/shown.ts'
 import { type Database, LIMIT } from '../sql/database.ts'
-import { allFound } from '../sql/rows.ts'
+import { allFound, type TaskRow } from '../sql/rows.ts'
 import type { Transaction } from '../sql/transaction.ts'
 
-/** The values of the column `tells`; 0: its end is no matter of anyone's. */
-export const TELLS = 1
+/** The values of the column `tells`; 0: it has not ended, or its end is not to be told. */
+const TELLS = 1
 const TOLD = 2
 
 const IS_UNTOLD = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
@@ -25,15 +25,10 @@ export const endedIndexes = (everyone: boolean): readonly string[] => [
   ...(everyone ? [`CREATE INDEX tasks_untold ON tasks (endedAt, seq) WHERE ${IS_UNTOLD}`] : []),
 ]
 
-/** Marks a task that is new as one that tells, where its record says so. */
-export function markTelling(tx: Transaction, { row, record }: { readonly row: number; readonly record: string }): void {
+/** Marks a task that has ended, or that has another end, as one that tells, where its record says so. */
+export function markUntold(tx: Transaction, { row, record }: Pick<TaskRow, 'row' | 'record'>): void {
   if ((JSON.parse(record) as { readonly tells?: true }).tells)
     tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ?`, row)
-}
-
-/** The end of a task that had another one, which was told. */
-export const markUntold = (tx: Transaction, { row }: { readonly row: number }): void => {
-  tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ? AND tells = ${TOLD}`, row)
 }
 
 /** The file, as far as it is asked here. */

@@ -96,7 +96,7 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
       },
     )
     const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
-    const answer = await world.step((store) => turnOn(store, { owner, settle, hold, renew, claim }))
+    const answer = await world.turn((store) => turnOn(store, { owner, settle, hold, renew, claim }), claim)
     world.settled(settle, answer, renew)
     world.laneHeld(hold)
     if (claim) await world.claimed(answer, claim)
@@ -108,7 +108,7 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
 
 const claimOnlyOf = (claims: fc.Arbitrary<Claim>) =>
   command('claim', fc.record({ owner: any.owners, claim: claims }), async (world, { owner, claim }) => {
-    const answer = await world.step((store) => turnOn(store, { owner, settle: [], renew: [], claim }))
+    const answer = await world.turn((store) => turnOn(store, { owner, settle: [], renew: [], claim }), claim)
     await world.claimed(answer, claim)
   })
 
