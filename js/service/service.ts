@@ -16,6 +16,9 @@ import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './
 import { Operations } from './api/operations.ts'
 import { applyPolicies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import type { BodyStore } from './bodies/body-store.ts'
+import { sweeperOf } from './bodies/sweeper.ts'
+import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
 import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
 import { makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
@@ -81,6 +84,14 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions {
   readonly urlSecrets?: 'refuse' | 'keep'
   /** Largest request, in bytes. @default 1 MiB */
   readonly maxBodyBytes?: number
+  /** Where larger bodies lie, and those that are uploaded: made by `openBodies`. The service closes it. @default with their tasks */
+  readonly bodies?: BodyStore
+  /** With `bodies`: those up to so many bytes stay with their tasks. @default 64 KiB */
+  readonly inlineBodyBytes?: number
+  /** With `bodies`: the largest one that may be uploaded. @default 1 GiB */
+  readonly maxUploadBytes?: number
+  /** With `bodies`: how long one that was uploaded may be named by tasks, and how long a folder keeps any, in milliseconds. @default 35 days */
+  readonly uploadTtlMs?: number
   /** Most attempts in flight over all processes. 1..=10_000. @default 200 */
   readonly concurrency?: number
   /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1..=10_000. @default 20 */
@@ -154,11 +165,13 @@ export function createService(options: ServiceOptions): Service {
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
+  const bodies = options.bodies && new TaskBodies(options.bodies, bodyLimitsOf(options), clock)
   const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
   const sending = {
     send: transport.send,
     credentials: () => credentials,
     signing: () => signing,
+    bodies,
     refused: (why: string) => refused('', why),
   }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
@@ -184,6 +197,7 @@ export function createService(options: ServiceOptions): Service {
   // what an 'api' takes in, others send
   if (role === 'api') pause()
 
+  const sweeper = options.bodies && sweeperOf(options.bodies, bodyLimitsOf(options), clock, log)
   const state = { isReady: false, isLeaving: false, isDraining: false }
   const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
   let operations: Operations | undefined
@@ -198,12 +212,14 @@ export function createService(options: ServiceOptions): Service {
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
     operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
     if (role !== 'api') operations.start()
+    sweeper?.start()
     const api = makeApi({
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
       checkTarget: (url) => {
         const refusal = guard.check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
+      bodies,
       refuseCredential: (...asked) => refusalIn(credentials.giverOf(...asked)),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, '')),
       settings: () => settings,
@@ -251,7 +267,17 @@ export function createService(options: ServiceOptions): Service {
       await operations?.stop()
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
+      await sweeper?.stop()
+      await options.bodies?.close()
     },
+  }
+}
+
+function bodyLimitsOf({ inlineBodyBytes, maxUploadBytes, uploadTtlMs }: ServiceOptions): BodyLimits {
+  return {
+    inlineBytes: inlineBodyBytes ?? 64 * 1024,
+    maxUploadBytes: maxUploadBytes ?? 2 ** 30,
+    uploadTtlMs: uploadTtlMs ?? 35 * DAY_MS,
   }
 }
 

@@ -4,9 +4,12 @@
  * finds it.
  */
 
+import { schemaOf } from '../../api/records.ts'
 import type { Enqueued, NewTask } from '../../api/store.ts'
+import type { ResolvedPolicy } from '../../options/policy.ts'
+import { BodyStoreError } from '../bodies/body-store.ts'
 import type { Exchange } from './exchange.ts'
-import { checkTaskIn, fingerprintOf, newTaskOf } from './new-task.ts'
+import { bodiesAway, checkTaskIn, fingerprintOf, newTaskOf, withTimeFor } from './new-task.ts'
 import { Problem } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
 
@@ -40,11 +43,16 @@ interface Waiting {
 /** For each draft its receipt, or why there is none. Rejects with what is no matter of one task: a store that does not answer. */
 export async function handOver(drafts: readonly Draft[]): Promise<readonly (Receipt | Problem)[]> {
   const outcomes = new Map<number, Receipt | Problem>()
-  const ready: Waiting[] = []
+  const prepareds: Waiting[] = []
   for (const [at, draft] of drafts.entries()) {
     const made = await orProblem(prepared(draft))
-    if ('targetUrl' in made) ready.push({ at, task: made, exchange: draft.exchange })
+    if ('targetUrl' in made) prepareds.push({ at, task: made, exchange: draft.exchange })
     else outcomes.set(at, made)
+  }
+  const ready: Waiting[] = []
+  for (const [at, made] of await withBodiesApart(prepareds)) {
+    if (made instanceof Problem) outcomes.set(at, made)
+    else ready.push(made)
   }
   let waiting: readonly Waiting[] = ready
   for (let tries = 1; waiting.length > 0; tries++) {
@@ -55,6 +63,7 @@ export async function handOver(drafts: readonly Draft[]): Promise<readonly (Rece
     waiting = tries < TRIES ? gone : []
     if (tries === TRIES) for (const { at } of gone) outcomes.set(at, beingDeleted())
   }
+  await dropUnused(ready, outcomes)
   return drafts.map((_, at) => outcomes.get(at) as Receipt | Problem)
 }
 
@@ -71,13 +80,61 @@ async function orProblem<T>(work: Promise<T>): Promise<T | Problem> {
 async function prepared({ exchange, key }: Draft): Promise<NewTask | Receipt> {
   const checked = checkTaskIn(exchange.body, exchange)
   try {
-    return await newTaskOf(exchange, checked, key)
+    const task = await newTaskOf(exchange, checked, key)
+    // of a repeat a large body would be kept twice, for a moment
+    const earlier = isLarge(task, exchange) ? await repeatOf(exchange, key) : undefined
+    return earlier ?? task
   } catch (error) {
     // a request that was taken once is its task, whatever policies, targets and the clock would say today
     const earlier = error instanceof Problem ? await repeatOf(exchange, key) : undefined
     if (!earlier) throw error
     return earlier
   }
+}
+
+/** Whether the body of a task is too large to lie with it. */
+const isLarge = ({ body }: NewTask, { context: { bodies } }: Draft['exchange']): boolean =>
+  bodies !== undefined && body !== undefined && body.byteLength > bodies.limits.inlineBytes
+
+/** Bodies that are on their way to their store at once. */
+const AT_ONCE = 16
+
+/** The same tasks with large bodies in the store of bodies; those whose body it does not take, with the reason. */
+async function withBodiesApart(given: readonly Waiting[]): Promise<readonly (readonly [number, Waiting | Problem])[]> {
+  const done: (readonly [number, Waiting | Problem])[] = []
+  for (let from = 0; from < given.length; from += AT_ONCE) {
+    const group = given.slice(from, from + AT_ONCE)
+    done.push(
+      ...(await Promise.all(group.map(async (each) => [each.at, await orProblem(withBodyApart(each))] as const))),
+    )
+  }
+  return done
+}
+
+async function withBodyApart(waiting: Waiting): Promise<Waiting> {
+  const { task, exchange } = waiting
+  const { bodies } = exchange.context
+  const { body, ...rest } = task
+  if (!bodies || !body || !isLarge(task, exchange)) return waiting
+  const kept = await bodies.keep(exchange.newId(), task.principal, body).catch(bodiesAway)
+  const senderData = { ...task.senderData, body: kept }
+  const policy = withTimeFor(kept.bytes, rest.policy as ResolvedPolicy)
+  return { ...waiting, task: { ...rest, policy, senderData, schema: schemaOf({ senderData }) } }
+}
+
+/** Deletes the bodies of tasks that were not stored after all. One that is left is an orphan, which its age ends. */
+async function dropUnused(ready: readonly Waiting[], outcomes: ReadonlyMap<number, Receipt | Problem>): Promise<void> {
+  const unused = ready.filter(({ at, task }) => {
+    const outcome = outcomes.get(at)
+    return outcome instanceof Problem || outcome?.taskId !== task.taskId
+  })
+  await Promise.all(
+    unused.map(({ task, exchange }) =>
+      exchange.context.bodies?.dropBody(task).catch((error) => {
+        if (!(error instanceof BodyStoreError)) throw error
+      }),
+    ),
+  )
 }
 
 async function repeatOf(exchange: Draft['exchange'], key: string | undefined): Promise<Receipt | undefined> {

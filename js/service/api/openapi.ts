@@ -197,6 +197,14 @@ function pathOf(row: Route): RouteConfig {
     security: scope === null ? [] : [{ token: [] }],
     request: {
       ...(query && { query: query as never }),
+      ...(row.bytes !== undefined && {
+        body: {
+          required: true,
+          content: {
+            'application/octet-stream': { schema: { type: 'string', format: 'binary', description: row.bytes } },
+          },
+        },
+      }),
       ...(body && {
         body: {
           required: !isBodyOptional,

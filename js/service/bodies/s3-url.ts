@@ -1,0 +1,49 @@
+/** The address of a bucket: `s3://bucket/prefix?endpoint=https://…&region=…&style=path`. */
+
+export interface S3Place {
+  readonly bucket: string
+  /** '' or text that ends with a slash. */
+  readonly prefix: string
+  /** Scheme and authority of requests, the bucket's own name included where it is part of that. */
+  readonly origin: string
+  /** Begins the path of each request: '' or `/bucket`. */
+  readonly base: string
+  readonly region: string
+}
+
+/** AWS' rules for names of buckets that are made today. */
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+const PREFIX = /^(?:[\w!.*'()-]+(?:\/[\w!.*'()-]+)*\/?)?$/
+const PARAMETERS = ['endpoint', 'region', 'style']
+
+/** @throws TypeError that says what is wrong, for the setting that it is */
+export function s3Place(text: string, env: Readonly<Record<string, string | undefined>>): S3Place {
+  const [, bucket = '', prefix = '', query = ''] = /^s3:\/\/([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text) ?? []
+  if (!BUCKET.test(bucket)) throw new TypeError('expected s3://BUCKET, with the name of a bucket')
+  if (!PREFIX.test(prefix)) throw new TypeError('expected letters, digits and slashes behind the bucket')
+  const given = new URLSearchParams(query)
+  const strange = [...given.keys()].find((name) => !PARAMETERS.includes(name))
+  if (strange !== undefined) throw new TypeError(`no such parameter: ${strange}; there are ${PARAMETERS.join(', ')}`)
+  const region = given.get('region') ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? 'us-east-1'
+  if (!/^[\w-]{1,64}$/.test(region)) throw new TypeError('region: expected the name of a region, such as eu-central-1')
+  const endpoint = endpointOf(given.get('endpoint') ?? `https://s3.${region}.amazonaws.com`)
+  // a name with dots fits no certificate for all names of a level
+  const style = given.get('style') ?? (given.has('endpoint') || bucket.includes('.') ? 'path' : 'virtual')
+  if (style !== 'path' && style !== 'virtual') throw new TypeError('style: expected path or virtual')
+  const { protocol, host } = endpoint
+  const isPath = style === 'path'
+  return {
+    bucket,
+    prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
+    origin: isPath ? endpoint.origin : `${protocol}//${bucket}.${host}`,
+    base: isPath ? `/${bucket}` : '',
+    region,
+  }
+}
+
+function endpointOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isBare = url && url.pathname === '/' && url.search === '' && url.username === '' && url.password === ''
+  if (isBare && /^https?:$/.test(url.protocol)) return url
+  throw new TypeError('endpoint: expected the origin of a server, such as https://s3.example.com')
+}
