@@ -49,12 +49,17 @@ export interface Listener {
   cut(): void
 }
 
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  readonly tls: Tls | undefined
+  /** Requests to `/bodies` may take as long as their bodies need. @default false */
+  readonly uploads?: boolean
+}
+
 /** Begins to listen. Rejects where the address cannot be had. */
-export async function listen(
-  answer: Answer,
-  { host, port, tls }: { readonly host: string; readonly port: number; readonly tls: Tls | undefined },
-): Promise<Listener> {
-  const { server, context } = makeServer(listenerOf(answer), tls)
+export async function listen(answer: Answer, { host, port, tls, uploads = false }: ListenOptions): Promise<Listener> {
+  const { server, context } = makeServer(uploads ? timed(listenerOf(answer)) : listenerOf(answer), tls, uploads)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {
@@ -110,11 +115,13 @@ function closed(server: Server | SecureServer): Promise<void> {
 function makeServer(
   listener: RequestListener,
   tls: Tls | undefined,
+  uploads: boolean,
 ): { readonly server: Server | SecureServer; readonly context?: SecureServer } {
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_MS,
-    requestTimeout: REQUEST_MS,
+    // where some may take longer, each has a limit of its own
+    requestTimeout: uploads ? 0 : REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: HEADERS_MS / 2,
   }
@@ -141,6 +148,21 @@ function listenerOf(answer: Answer): RequestListener {
     { overrideGlobalObjects: false, errorHandler: () => badRequest() },
   )
   return (incoming, outgoing) => void handle(incoming, outgoing)
+}
+
+/** Gives each request the time that it may take: an upload as long as something comes, any other `REQUEST_MS`. */
+function timed(listener: RequestListener): RequestListener {
+  return (incoming, outgoing) => {
+    const cut = (): void => {
+      if (!incoming.complete) incoming.socket.destroy()
+    }
+    if (/^\/bodies(?:$|\?)/.test(incoming.url ?? '')) incoming.setTimeout(REQUEST_MS, cut)
+    else {
+      const disarm = systemClock.after(REQUEST_MS, cut, true)
+      outgoing.once('close', disarm)
+    }
+    return listener(incoming, outgoing)
+  }
 }
 
 function badRequest(): Response {
