@@ -3,6 +3,7 @@
  * nothing; one whose task was never stored is left to a lifecycle rule of the bucket (docs/service-sending.md).
  */
 
+import type { LookupFunction } from 'node:net'
 import process from 'node:process'
 import type { Readable } from 'node:stream'
 import { Pool } from 'undici'
@@ -29,6 +30,8 @@ export interface S3Options {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Longest silence, in milliseconds. @default 10_000 */
   readonly silenceMs?: number
+  /** Finds addresses; for tests. @default the system's */
+  readonly lookup?: LookupFunction
 }
 
 interface Asked {
@@ -37,12 +40,15 @@ interface Asked {
 }
 
 /** @throws TypeError for an address that is none */
-export function s3Bodies(address: string, { clock, env = process.env, silenceMs = SILENCE_MS }: S3Options): BodyStore {
+export function s3Bodies(
+  address: string,
+  { clock, env = process.env, silenceMs = SILENCE_MS, lookup }: S3Options,
+): BodyStore {
   const { bucket, prefix, origin, base, region } = s3Place(address, env)
   const secrets = new Secrets({ clock, env })
   const pool = new Pool(origin, {
     connections: CONNECTIONS,
-    connect: { timeout: CONNECT_MS },
+    connect: { timeout: CONNECT_MS, ...(lookup && { lookup }) },
     headersTimeout: silenceMs,
     bodyTimeout: silenceMs,
     pipelining: 1,
@@ -80,7 +86,13 @@ export function s3Bodies(address: string, { clock, env = process.env, silenceMs 
 
   /** Throws what an answer says that is none of those expected. */
   const refuse = async ({ status, body }: S3Answer): Promise<never> => {
-    throw new BodyStoreError(`${shown} answered ${[status, await errorCodeIn(body)].join(' ').trim()}`)
+    throw new BodyStoreError(`${shown} answered ${status} ${await errorCodeIn(body)}`.trim())
+  }
+
+  /** Throws where it is not the object that a 404 is about, but its bucket, or something on the way there. */
+  const gone = async ({ body }: S3Answer): Promise<undefined> => {
+    const code = await errorCodeIn(body)
+    if (code !== 'NoSuchKey') throw new BodyStoreError(`${shown} answered 404 ${code}`.trim())
   }
 
   return {
@@ -103,11 +115,7 @@ export function s3Bodies(address: string, { clock, env = process.env, silenceMs 
     async open(ref) {
       const answer = await ask('GET', ref)
       const { status, headers, body } = answer
-      if (status === 404) {
-        const code = await errorCodeIn(body)
-        if (code !== 'NoSuchKey') throw new BodyStoreError(`${shown} answered 404 ${code}`.trim())
-        return undefined
-      }
+      if (status === 404) return gone(answer)
       const bytes = Number(headers['content-length'] ?? Number.NaN)
       if (status !== 200 || !Number.isInteger(bytes)) return refuse(answer)
       return { body, bytes }
@@ -120,7 +128,8 @@ export function s3Bodies(address: string, { clock, env = process.env, silenceMs 
     },
     async delete(ref) {
       const answer = await ask('DELETE', ref)
-      if (answer.status !== 204 && answer.status !== 200 && answer.status !== 404) return refuse(answer)
+      if (answer.status === 404) return gone(answer)
+      if (answer.status !== 204 && answer.status !== 200) return refuse(answer)
       answer.body.resume()
     },
     close: () => pool.destroy(),

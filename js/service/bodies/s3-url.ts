@@ -13,7 +13,8 @@ export interface S3Place {
 
 /** AWS' rules for names of buckets that are made today. */
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
-const PREFIX = /^(?:[\w!.*'()-]+(?:\/[\w!.*'()-]+)*\/?)?$/
+/** No part of it is `.` or `..`, which a URL has no names for. */
+const PREFIX = /^(?!(?:.*\/)?\.\.?(?:\/|$))(?:[\w!.*'()-]+(?:\/[\w!.*'()-]+)*\/?)?$/
 const PARAMETERS = ['endpoint', 'region', 'style']
 
 /** @throws TypeError that says what is wrong */
