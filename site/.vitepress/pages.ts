@@ -59,7 +59,7 @@ const guide: readonly Item[] = [
     text: 'The retry service',
     items: [
       page('Service', '/service'),
-      page('Its credentials and signatures', '/service-sending'),
+      page('Credentials, signatures, bodies', '/service-sending'),
       page('Its security', '/service-security'),
     ],
   },
