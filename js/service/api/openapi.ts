@@ -199,7 +199,8 @@ function pathOf(row: Route): RouteConfig {
       ...(query && { query: query as never }),
       ...(row.bytes !== undefined && {
         body: {
-          required: true,
+          // one of no bytes is a body, too
+          required: false,
           content: {
             'application/octet-stream': { schema: { type: 'string', format: 'binary', description: row.bytes } },
           },
