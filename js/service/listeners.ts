@@ -7,7 +7,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { systemClock } from '../platform/clock.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 
 /** Names and values of a request's headers, in bytes. */
@@ -55,11 +55,16 @@ export interface ListenOptions {
   readonly tls: Tls | undefined
   /** Requests to `/bodies` may take as long as their bodies need. @default false */
   readonly uploads?: boolean
+  /** Times requests where there are uploads. @default the system's */
+  readonly clock?: Clock
 }
 
 /** Begins to listen. Rejects where the address cannot be had. */
-export async function listen(answer: Answer, { host, port, tls, uploads = false }: ListenOptions): Promise<Listener> {
-  const { server, context } = makeServer(uploads ? timed(listenerOf(answer)) : listenerOf(answer), tls, uploads)
+export async function listen(
+  answer: Answer,
+  { host, port, tls, uploads = false, clock = systemClock }: ListenOptions,
+): Promise<Listener> {
+  const { server, context } = makeServer(uploads ? timed(listenerOf(answer), clock) : listenerOf(answer), tls, uploads)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {
@@ -151,16 +156,22 @@ function listenerOf(answer: Answer): RequestListener {
 }
 
 /** Gives each request the time that it may take: an upload as long as something comes, any other `REQUEST_MS`. */
-function timed(listener: RequestListener): RequestListener {
+function timed(listener: RequestListener, clock: Clock): RequestListener {
   return (incoming, outgoing) => {
-    const cut = (): void => {
-      if (!incoming.complete) incoming.socket.destroy()
+    const { socket } = incoming
+    const isUpload = /^\/bodies(?:$|\?)/.test(incoming.url ?? '')
+    let read = socket.bytesRead
+    const look = (): void => {
+      if (incoming.complete) return
+      if (!isUpload || socket.bytesRead === read) {
+        socket.destroy()
+        return
+      }
+      read = socket.bytesRead
+      disarm = clock.after(REQUEST_MS, look, true)
     }
-    if (/^\/bodies(?:$|\?)/.test(incoming.url ?? '')) incoming.setTimeout(REQUEST_MS, cut)
-    else {
-      const disarm = systemClock.after(REQUEST_MS, cut, true)
-      outgoing.once('close', disarm)
-    }
+    let disarm = clock.after(REQUEST_MS, look, true)
+    outgoing.once('close', () => disarm())
     return listener(incoming, outgoing)
   }
 }

@@ -99,7 +99,7 @@ const isLarge = ({ body }: NewTask, { context: { bodies } }: Draft['exchange']):
 /** Bodies that are on their way to their store at once. */
 const AT_ONCE = 16
 
-/** The same tasks with large bodies in the store of bodies; those whose body it does not take, with the reason. */
+/** Gives the tasks with large bodies in the store of bodies; those whose body it does not take, with the reason. */
 async function withBodiesApart(given: readonly Waiting[]): Promise<readonly (readonly [number, Waiting | Problem])[]> {
   const done: (readonly [number, Waiting | Problem])[] = []
   for (let from = 0; from < given.length; from += AT_ONCE) {
@@ -144,7 +144,7 @@ async function repeatOf(exchange: Draft['exchange'], key: string | undefined): P
   return earlier?.fingerprint === fingerprintOf(exchange) ? receiptOf(earlier.taskId, exchange) : undefined
 }
 
-/** What the store says of each. Where it refuses the call for what one of them is, they are asked about one by one. */
+/** Asks the store about each. Where it refuses the call for what one of them is, they are asked about one by one. */
 async function stored(waiting: readonly Waiting[]): Promise<readonly (Enqueued | Problem)[]> {
   const [first] = waiting as readonly [Waiting, ...Waiting[]]
   try {

@@ -1,6 +1,6 @@
 /**
  * The reference of an uploaded body, as callers have it: its id, its length and its SHA-256. It says all that a task needs to know, so nothing
- * has to be looked up for it but whether the body is there; one that was changed is a body that nobody has.
+ * has to be looked up for it but whether the body is there; one that was changed leads to no body.
  */
 
 import { hash } from 'node:crypto'

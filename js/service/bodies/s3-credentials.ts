@@ -1,4 +1,4 @@
-/** Who asks a bucket: the variables that all tools of AWS know, or its file of credentials. Read anew for each request, as they may be exchanged. */
+/** Credentials for a bucket: the variables that all tools of AWS know, or its file of credentials. Read anew for each request, as they may be exchanged. */
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'

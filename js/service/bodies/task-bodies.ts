@@ -12,7 +12,7 @@ import { type BodyFacts, BodyMissingError, type BodyStore, verified } from './bo
 export type TaskBody = BodyFacts & {
   /** Under this the store of bodies has it. */
   readonly ref: string
-  /** It was uploaded: other tasks may have it, too. Absent: it is the task's alone. */
+  /** Reference of an upload, which other tasks may have, too. Absent: the body is the task's alone. */
   readonly upload?: string
 }
 

@@ -37,7 +37,7 @@ function lengthOf(headers: Headers, most: number): number {
 async function* partsOf(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   if (!stream) return
   try {
-    // what is not read to its end is cancelled by whoever began to read
+    // what is not read to its end is cancelled by the handler
     for await (const part of stream.values({ preventCancel: true })) yield part
   } catch {
     throw new Problem('bad-request', 'the body broke off before its end')
