@@ -165,7 +165,14 @@ export function createService(options: ServiceOptions): Service {
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
-  const bodies = options.bodies && new TaskBodies(options.bodies, bodyLimitsOf(options), clock)
+  const away = oncePerMinute(clock, (place, message) =>
+    log({ level: 'warn', event: 'bodies_failed', bodies: place, message }),
+  )
+  const bodies =
+    options.bodies &&
+    new TaskBodies(options.bodies, bodyLimitsOf(options), clock, ({ message, detail }) =>
+      away(options.bodies?.shown ?? '', detail === undefined ? message : `${message} (${detail})`),
+    )
   const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
   const sending = {
     send: transport.send,

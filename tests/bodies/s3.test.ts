@@ -85,8 +85,15 @@ test('s3s-fs refuses a secret that is wrong, and the error has its code and no s
   const { url, env } = await startS3sFs()
   const bodies = bodiesAt({ url, env: { ...env, AWS_SECRET_ACCESS_KEY: 'wrong-secret' } })
   const put = bodies.put(keyOf(1), parts(randomBytes(10)), { bytes: 10 })
-  await expect(put).rejects.toThrow(/^s3:\/\/bodies\/ answered 403 SignatureDoesNotMatch$/)
+  await expect(put).rejects.toThrow(/^the store of bodies answered 403 SignatureDoesNotMatch$/)
   await expect(bodies.open(keyOf(1))).rejects.toThrow(BodyStoreError)
+})
+
+test('credentials that are nowhere are told to the operator by their place, and to others by a code', async () => {
+  const bodies = bodiesAt({ url: 'http://127.0.0.1:1', env: { AWS_SHARED_CREDENTIALS_FILE: '/nowhere/credentials' } })
+  const opened = bodies.open(keyOf(1))
+  await expect(opened).rejects.toThrow(/^the store of bodies cannot be reached: SECRET_UNREADABLE$/)
+  await expect(opened).rejects.toMatchObject({ detail: 'file:/nowhere/credentials: ENOENT' })
 })
 
 test('s3s-fs knows a bucket by the name of its host', async () => {

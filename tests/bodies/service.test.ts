@@ -140,6 +140,10 @@ test('no secret of the bucket is in a task, a log or an answer', async () => {
   await eventually(async () => JSON.stringify(await json(await ask(`/retry-tasks/${taskId}/attempts`)))).toContain(
     '503 SlowDown',
   )
+  expect(log.find(({ event }) => event === 'bodies_failed')).toMatchObject({
+    bodies: `s3://${BUCKET}/tasks/`,
+    message: 'the store of bodies answered 503 SlowDown',
+  })
   proxy.fault = 'none'
   const told = [
     await ended(taskId),

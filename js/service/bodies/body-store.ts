@@ -31,12 +31,18 @@ export interface BodyStore {
   close(): Promise<void>
 }
 
-/** `BODY_STORE_UNAVAILABLE`: the store of bodies did not do what it was asked for, and may do it later. Its words have no secret. */
+/**
+ * `BODY_STORE_UNAVAILABLE`: the store of bodies did not do what it was asked for, and may do it later. Its words have no secret, and, as
+ * tenants read them, no place.
+ */
 export class BodyStoreError extends RedriveError implements UnmadeError {
   override readonly name = 'BodyStoreError'
   readonly unmade = {}
-  constructor(what: string, options: { readonly cause?: unknown } = {}) {
-    super('BODY_STORE_UNAVAILABLE', what, options)
+  /** More of it, for the operator alone. */
+  readonly detail: string | undefined
+  constructor(what: string, { detail, cause }: { readonly detail?: string; readonly cause?: unknown } = {}) {
+    super('BODY_STORE_UNAVAILABLE', what, { cause })
+    this.detail = detail
   }
 }
 

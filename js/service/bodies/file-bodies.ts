@@ -100,6 +100,6 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof BodyStoreError
       ? error
-      : new BodyStoreError(`the folder of bodies: ${codeOf(error)}`, { cause: error })
+      : new BodyStoreError(`the store of bodies: ${codeOf(error)}`, { cause: error })
   }
 }

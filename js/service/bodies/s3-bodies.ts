@@ -8,13 +8,15 @@ import process from 'node:process'
 import type { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import type { Clock } from '../../platform/clock.ts'
-import { Secrets } from '../secrets.ts'
+import { SecretError, Secrets } from '../secrets.ts'
 import { type BodyStore, BodyStoreError, codeOf, Meter } from './body-store.ts'
 import { s3Credentials } from './s3-credentials.ts'
 import { type S3Answer, s3Exchange } from './s3-exchange.ts'
 import { signedHeaders, UNSIGNED } from './s3-sign.ts'
 import { s3Place } from './s3-url.ts'
 
+/** Its place is none of what tenants are told. */
+const HERE = 'the store of bodies'
 const CONNECT_MS = 3_000
 /** Longest silence of a bucket that is to answer, or to go on. */
 const SILENCE_MS = 10_000
@@ -81,18 +83,23 @@ export function s3Bodies(
     })
   }
 
-  const unreached = (error: unknown): BodyStoreError =>
-    new BodyStoreError(`${shown} cannot be reached: ${codeOf(error)}`, { cause: error })
+  const unreached = (error: unknown): BodyStoreError => {
+    const detail = error instanceof SecretError ? error.message : undefined
+    return new BodyStoreError(`${HERE} cannot be reached: ${codeOf(error)}`, {
+      cause: error,
+      ...(detail && { detail }),
+    })
+  }
 
   /** Throws what an answer says that is none of those expected. */
   const refuse = async ({ status, body }: S3Answer): Promise<never> => {
-    throw new BodyStoreError(`${shown} answered ${status} ${await errorCodeIn(body)}`.trim())
+    throw new BodyStoreError(`${HERE} answered ${status} ${await errorCodeIn(body)}`.trim())
   }
 
   /** Throws where it is not the object that a 404 is about, but its bucket, or something on the way there. */
   const gone = async ({ body }: S3Answer): Promise<undefined> => {
     const code = await errorCodeIn(body)
-    if (code !== 'NoSuchKey') throw new BodyStoreError(`${shown} answered 404 ${code}`.trim())
+    if (code !== 'NoSuchKey') throw new BodyStoreError(`${HERE} answered 404 ${code}`.trim())
   }
 
   return {

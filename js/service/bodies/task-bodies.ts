@@ -6,7 +6,7 @@
 import type { StoredTask } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { keyFor, readRef, refOf } from './body-ref.ts'
-import { type BodyFacts, BodyMissingError, type BodyStore, verified } from './body-store.ts'
+import { type BodyFacts, BodyMissingError, type BodyStore, BodyStoreError, verified } from './body-store.ts'
 
 /** The body of a task, as its record has it. */
 export type TaskBody = BodyFacts & {
@@ -34,11 +34,14 @@ export class TaskBodies {
   readonly limits: BodyLimits
   readonly #store: BodyStore
   readonly #clock: Clock
+  readonly #failed: (error: BodyStoreError) => void
 
-  constructor(store: BodyStore, limits: BodyLimits, clock: Clock) {
+  /** `failed`: hears of each call that the store of bodies has not answered. */
+  constructor(store: BodyStore, limits: BodyLimits, clock: Clock, failed: (error: BodyStoreError) => void = () => {}) {
     this.#store = store
     this.limits = limits
     this.#clock = clock
+    this.#failed = failed
   }
 
   /** Keeps what a caller sends. Rejects with what `body` throws, or with a BodyStoreError. */
@@ -48,7 +51,7 @@ export class TaskBodies {
     body: AsyncIterable<Uint8Array>,
     about: { readonly bytes: number; readonly contentType?: string },
   ): Promise<Uploaded> {
-    const { sha256 } = await this.#store.put(keyFor(tenant, id), body, about)
+    const { sha256 } = await this.#told(this.#store.put(keyFor(tenant, id), body, about))
     const { bytes } = about
     const expiresAt = this.#clock.now() + this.limits.uploadTtlMs
     return { bodyRef: refOf(id, { bytes, sha256 }), bytes, sha256, expiresAt }
@@ -65,13 +68,14 @@ export class TaskBodies {
 
   /** Moves the body of a new task here. Rejects with a BodyStoreError. */
   async keep(id: string, tenant: string | null, body: Uint8Array): Promise<TaskBody> {
-    const { ref, sha256 } = await this.#store.put(keyFor(tenant, id), one(body), { bytes: body.byteLength })
+    const put = this.#store.put(keyFor(tenant, id), one(body), { bytes: body.byteLength })
+    const { ref, sha256 } = await this.#told(put)
     return { ref, bytes: body.byteLength, sha256 }
   }
 
   /** The body of a task as a stream, whose last bytes come only when all of them are right. Rejects with a BodyMissingError or a BodyStoreError. */
   async open({ ref, bytes, sha256 }: TaskBody): Promise<ReturnType<typeof verified>> {
-    const found = await this.#store.open(ref)
+    const found = await this.#told(this.#store.open(ref))
     if (!found) throw new BodyMissingError('its body is gone')
     if (found.bytes === bytes) return verified(found.body, { bytes, sha256 })
     found.body.destroy()
@@ -81,12 +85,21 @@ export class TaskBodies {
   /** Deletes the body of a task that will not be sent again, if it is the task's alone. Rejects with a BodyStoreError. */
   async dropBody(task: Pick<StoredTask, 'senderData'>): Promise<void> {
     const body = bodyIn(task)
-    if (body && body.upload === undefined) await this.#store.delete(body.ref)
+    if (body && body.upload === undefined) await this.#told(this.#store.delete(body.ref))
+  }
+
+  async #told<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } catch (error) {
+      if (error instanceof BodyStoreError) this.#failed(error)
+      throw error
+    }
   }
 
   async #has(ref: string): Promise<boolean> {
-    if (this.#store.has) return this.#store.has(ref)
-    const found = await this.#store.open(ref)
+    if (this.#store.has) return this.#told(this.#store.has(ref))
+    const found = await this.#told(this.#store.open(ref))
     found?.body.destroy()
     return found !== undefined
   }

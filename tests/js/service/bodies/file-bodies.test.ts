@@ -105,9 +105,9 @@ describe('a body', () => {
     writeFileSync(join(cwd, 'file'), '')
     const bodies = fileBodies(join(cwd, 'file'), clock)
     await expect(bodies.put(keyOf(1), parts('x'), { bytes: 1 })).rejects.toThrow(
-      /^the folder of bodies: (EEXIST|ENOTDIR)$/,
+      /^the store of bodies: (EEXIST|ENOTDIR)$/,
     )
-    await expect(bodies.open(keyOf(1))).rejects.toThrow('the folder of bodies: ENOTDIR')
+    await expect(bodies.open(keyOf(1))).rejects.toThrow('the store of bodies: ENOTDIR')
   })
 })
 
@@ -161,6 +161,6 @@ describe('a sweep', () => {
     )
     broken.start()
     await broken.stop()
-    expect(log.at(-1)).toEqual({ level: 'warn', event: 'bodies_not_swept', message: 'the folder of bodies: ENOTDIR' })
+    expect(log.at(-1)).toEqual({ level: 'warn', event: 'bodies_not_swept', message: 'the store of bodies: ENOTDIR' })
   })
 })
