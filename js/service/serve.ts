@@ -11,6 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import { isLoopback } from './addresses.ts'
 import { pathOf } from './api/path.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { openBodies } from './bodies/open-bodies.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
 import type { Settings } from './cli/settings.ts'
@@ -52,6 +53,8 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   const opened = await openStore(settings.store, settings.name, settings.partitions).catch((error) => {
     throw new CommandError(reasonOf(error))
   })
+  const bodies =
+    settings.bodies === undefined ? undefined : await openBodies(settings.bodies, { clock: systemClock, cwd: io.cwd })
   const service = createService({
     ...reloadable(settings, isDev),
     store: opened.stores,
@@ -61,6 +64,10 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     hostNames: hostNamesOf(settings),
     corsOrigins: settings.corsOrigin ?? [],
     ...ui,
+    ...(bodies && { bodies }),
+    inlineBodyBytes: settings.inlineBody,
+    maxUploadBytes: settings.maxUpload,
+    uploadTtlMs: settings.uploadTtl,
     ...(settings.rate !== undefined && { rate: { perSecond: settings.rate } }),
     metricsOpen: settings.metricsOpen,
     policiesLocked: settings.policiesLocked,
@@ -102,6 +109,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     ports,
     store: opened.shown,
     durability: opened.stores[0].durability,
+    bodies: bodies?.shown,
   })) {
     if (settings.logFormat === 'text') io.stdout.write(`${fact.text}\n`)
     else log({ level: 'info', ...fact.fields })
@@ -196,7 +204,8 @@ async function listenOn(service: Service, settings: Settings, tls: Tls | undefin
   const isWorker = role === 'worker'
   const own: PathFilter = (path) =>
     (!isWorker || servesPath(workerPaths, path)) && (adminPort === undefined || !servesPath(adminPaths, path))
-  const first = await listen(answer(own), { host, port, tls })
+  const uploads = settings.bodies !== undefined
+  const first = await listen(answer(own), { host, port, tls, uploads })
   if (adminPort === undefined) return [first]
   // the inspector asks for tasks, too, and asks where it comes from
   const second = await listen(

@@ -18,6 +18,9 @@ import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './
 import { Operations } from './api/operations.ts'
 import { applyPolicies, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import type { BodyStore } from './bodies/body-store.ts'
+import { sweeperOf } from './bodies/sweeper.ts'
+import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
 import { Callbacks } from './callbacks.ts'
 import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
 import { queuedEvent, tellEvents } from './feed/events.ts'
@@ -89,6 +92,14 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareO
   readonly urlSecrets?: 'refuse' | 'keep'
   /** Largest request, in bytes. @default 1 MiB */
   readonly maxBodyBytes?: number
+  /** Where larger bodies lie, and those that are uploaded: made by `openBodies`. The service closes it. @default with their tasks */
+  readonly bodies?: BodyStore
+  /** With `bodies`: those up to so many bytes stay with their tasks. @default 64 KiB */
+  readonly inlineBodyBytes?: number
+  /** With `bodies`: the largest one that may be uploaded. @default 1 GiB */
+  readonly maxUploadBytes?: number
+  /** With `bodies`: how long one that was uploaded may be named by tasks, and how long a folder keeps any, in milliseconds. @default 35 days */
+  readonly uploadTtlMs?: number
   /** Most attempts in flight over all processes. 1..=10_000. @default 200 */
   readonly concurrency?: number
   /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1..=10_000. @default 20 */
@@ -175,11 +186,20 @@ export function createService(options: ServiceOptions): Service {
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
+  const away = oncePerMinute(clock, (place, message) =>
+    log({ level: 'warn', event: 'bodies_failed', bodies: place, message }),
+  )
+  const bodies =
+    options.bodies &&
+    new TaskBodies(options.bodies, bodyLimitsOf(options), clock, ({ message, detail }) =>
+      away(options.bodies?.shown ?? '', detail === undefined ? message : `${message} (${detail})`),
+    )
   const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
   const sending = {
     send: transport.send,
     credentials: () => credentials,
     signing: () => signing,
+    bodies,
     refused: (why: string) => refused('', why),
   }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
@@ -211,6 +231,7 @@ export function createService(options: ServiceOptions): Service {
   // what an 'api' takes in, others send
   if (role === 'api') pause()
 
+  const sweeper = options.bodies && sweeperOf(options.bodies, bodyLimitsOf(options), clock, log)
   const state = { isReady: false, isLeaving: false, isDraining: false }
   const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
   let operations: Operations | undefined
@@ -228,6 +249,7 @@ export function createService(options: ServiceOptions): Service {
       ...{ store, clock, sanitizer, log: told },
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
+      ...(bodies && { dropBody: (task) => bodies.dropBody(task) }),
       queued: (task) => {
         if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
       },
@@ -236,6 +258,7 @@ export function createService(options: ServiceOptions): Service {
       operations.start()
       callbacks.start()
     }
+    sweeper?.start()
     const api = makeApi({
       events: feed,
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
@@ -243,6 +266,7 @@ export function createService(options: ServiceOptions): Service {
         const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
+      bodies,
       refuseCredential: (...asked) => refusalIn(credentials.giverOf(...asked)),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, '')),
       settings: () => settings,
@@ -294,7 +318,17 @@ export function createService(options: ServiceOptions): Service {
       await Promise.all([operations?.stop(), callbacks?.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
+      await sweeper?.stop()
+      await options.bodies?.close()
     },
+  }
+}
+
+function bodyLimitsOf({ inlineBodyBytes, maxUploadBytes, uploadTtlMs }: ServiceOptions): BodyLimits {
+  return {
+    inlineBytes: inlineBodyBytes ?? 64 * 1024,
+    maxUploadBytes: maxUploadBytes ?? 2 ** 30,
+    uploadTtlMs: uploadTtlMs ?? 35 * DAY_MS,
   }
 }
 

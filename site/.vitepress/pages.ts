@@ -65,8 +65,8 @@ const guide: readonly Item[] = [
     text: 'The retry service',
     items: [
       page('Service', '/service'),
-      page('Its credentials and signatures', '/service-sending'),
-      page('Its callbacks and events', '/service-events'),
+      page('Credentials, signatures, bodies', '/service-sending'),
+      page('Callbacks and events', '/service-events'),
       page('Its security', '/service-security'),
     ],
   },

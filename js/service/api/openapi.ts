@@ -197,6 +197,15 @@ function pathOf(row: Route): RouteConfig {
     security: scope === null ? [] : [{ token: [] }],
     request: {
       ...(query && { query: query as never }),
+      ...(row.bytes !== undefined && {
+        body: {
+          // one of no bytes is a body, too
+          required: false,
+          content: {
+            'application/octet-stream': { schema: { type: 'string', format: 'binary', description: row.bytes } },
+          },
+        },
+      }),
       ...(body && {
         body: {
           required: !isBodyOptional,

@@ -5,6 +5,7 @@
  */
 
 import { parseCidr } from '../addresses.ts'
+import { s3Place } from '../bodies/s3-url.ts'
 import { MOST_PARTITIONS, type PartitionBy } from '../partitions.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
@@ -60,6 +61,10 @@ export interface FlagValues {
   readonly retainDead: number
   readonly maxDead: number
   readonly maxBody: number
+  readonly bodies: string | undefined
+  readonly inlineBody: number
+  readonly maxUpload: number
+  readonly uploadTtl: number
   readonly role: 'api' | 'worker' | 'all'
   readonly config: string | undefined
   readonly drain: number
@@ -81,6 +86,10 @@ const target = kinds.text('a target', { placeholder: 'TARGET', ok: (value) => !!
 const network = kinds.text('a network', { placeholder: 'CIDR', ok: (value) => !!parseCidr(value, 'allowPrivate') })
 const hostName = kinds.text('a name', { placeholder: 'NAME', ok: kinds.isHost })
 const proxy = (value: string) => /^https?:\/\/./.test(value) && URL.canParse(value)
+
+/** Throws a TypeError that says more. */
+const isBodies = (value: string) =>
+  /^file:./.test(value) || (value.startsWith('s3:') && s3Place(value, {}) !== undefined)
 
 /** In the order of the help. */
 export const FLAGS: FlagTable<FlagValues> = {
@@ -104,6 +113,30 @@ export const FLAGS: FlagTable<FlagValues> = {
     }),
     default: 'default',
     help: 'Name of the queue within the store; processes of one name share their tasks',
+  },
+  bodies: {
+    group: 'Store',
+    kind: kinds.text('file:FOLDER or s3://BUCKET/PREFIX', { placeholder: 'URL', ok: isBodies }),
+    unless: 'with their tasks',
+    help: 'Where large bodies are kept: file:FOLDER, for one host, or s3://BUCKET/PREFIX?region=…&endpoint=…',
+  },
+  inlineBody: {
+    group: 'Store',
+    kind: kinds.size(0, 64 * MIB, '64KiB'),
+    default: 64 * 1024,
+    help: 'Largest body that stays with its task, where --bodies is given',
+  },
+  maxUpload: {
+    group: 'Store',
+    kind: kinds.size(0, 1024 * GIB, '1GiB'),
+    default: GIB,
+    help: 'Largest body that POST /bodies takes',
+  },
+  uploadTtl: {
+    group: 'Store',
+    kind: kinds.duration(60_000, 10 * YEAR, '35d'),
+    default: 35 * DAY,
+    help: 'How long an uploaded body may be named, and how long a folder keeps any body',
   },
   host: {
     group: 'Listening',

@@ -42,6 +42,10 @@ const polynomial = (baseMs: number, exponent: number, jitterMs: number): Partial
 const WAYS: readonly Way[] = [
   { key: 'store', text: 'redis://h:1/2', json: 'redis://h:1/2', setting: { store: 'redis://h:1/2' } },
   { key: 'name', text: 'orders', json: 'orders', setting: { name: 'orders' } },
+  { key: 'bodies', text: 'file:bodies', json: 'file:bodies', setting: { bodies: 'file:bodies' } },
+  { key: 'inlineBody', text: '1KiB', json: 1_024, setting: { inlineBody: 1_024 } },
+  { key: 'maxUpload', text: '2GiB', json: '2GiB', setting: { maxUpload: 2 ** 31 } },
+  { key: 'uploadTtl', text: '7d', json: 604_800_000, setting: { uploadTtl: 604_800_000 } },
   { key: 'host', text: '0.0.0.0', json: '0.0.0.0', setting: { host: '0.0.0.0' } },
   { key: 'port', text: '8080', json: 8080, setting: { port: 8080 } },
   { key: 'adminPort', text: '9000', json: 9000, setting: { adminPort: 9000 } },

@@ -7,6 +7,10 @@ import { run } from './setup.ts'
 const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = {
   store: ['postgres://h', 'orders.db'],
   name: ['a b', ''],
+  bodies: ['s3://B', 'ftp://a'],
+  inlineBody: ['65MiB', -1],
+  maxUpload: ['1 GiB', null],
+  uploadTtl: ['59s', 0.5],
   host: ['-x-', 5],
   port: ['65536', '80'],
   adminPort: ['-1', 1.5],
