@@ -7,7 +7,7 @@
  * `deadlineAt` are instants of it.
  *
  * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
- * `purgeAll`, `flush`, `unpark`, `redrive`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
+ * `purgeAll`, `flush`, `unpark`, `redrive`, `told`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.

@@ -5,8 +5,9 @@ local LEAST, UNTRIED = 1, 2
 local function claimFrom()
   local c = { bounds = {}, skipped = {} }
   local packed = arg()
-  local any, own, supplied, bounds, skips, needs, at
-  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, c.tag = unpacked('>dddddBBBI4I4I4c16', packed)
+  local any, own, supplied, bounds, skips, needs, at, limits, perPrincipal
+  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, limits, perPrincipal, c.tag =
+    unpacked('>dddddBBBI4I4I4I4dc16', packed)
   c.own = own == 1
   c.isByOrigin = everyone and any == 1
   if any == 0 then c.otherMax = 0 end
@@ -22,6 +23,7 @@ local function claimFrom()
     c.supplied = {}
     for _ = 1, needs do c.supplied[arg()] = true end
   end
+  readLimits(c, limits, perPrincipal)
   return c
 end
 
@@ -153,8 +155,8 @@ local FEW_OPEN = 16
 -- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
 -- this turn come first, in order, and then those that were, in the order in which they were.
 local function lineUpLanes(c, takes)
-  local l = { cursor = '[' .. c.tag, isOver = c.isShut, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
-  local last = '(' .. c.tag .. '\255'
+  -- `at`: the last place that was read, of the line of all or of those apart
+  local l = { at = '', isOver = c.isShut, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
 
   local function queueFor(rank)
     if not l.fresh[rank] then
@@ -168,8 +170,12 @@ local function lineUpLanes(c, takes)
 
   -- The first of a queue that may be claimed from still: others may have taken what it shares with them.
   local function headOf(queue)
-    while queue[queue.at] and queue[queue.at].bound.left <= 0 do queue.at = queue.at + 1 end
-    return queue[queue.at]
+    local candidate = queue[queue.at]
+    while candidate and (candidate.bound.left <= 0 or (c.isLimited and isKept(c, candidate))) do
+      queue.at = queue.at + 1
+      candidate = queue[queue.at]
+    end
+    return candidate
   end
 
   local function admit(candidate)
@@ -178,6 +184,7 @@ local function lineUpLanes(c, takes)
       l.full[#l.full + 1] = candidate
       return false
     end
+    if c.isLimited and isKept(c, candidate) then return false end
     local fresh = queueFor(candidate.rank)
     local i = #fresh
     while i >= fresh.at and comesFirst(candidate, fresh[i]) do i = i - 1 end
@@ -218,10 +225,44 @@ local function lineUpLanes(c, takes)
           if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, part) end
         end
         if lane.inFlight >= c.perLane then touch(lane) end
-        if admit(candidate) then added = added + 1 end
+        -- where not all of its tasks will do, it has to be looked for one that does
+        local isWanted = not c.isLimited or candidate.bound.mode == 0 or findHead(candidate)
+        if isWanted and c.isLimited and park(c, lane, candidate.bound) then
+          if #c.parked >= SWEEP then l.isOver, c.isTired = true, true end
+        elseif admit(candidate) then
+          added = added + 1
+        end
       end
     end
     return added
+  end
+
+  -- The first places of several lines, in the order of all: their prefixes in Q, and the place behind which they are read. Says whether
+  -- there are no more, and how much of a prefix they still have.
+  local function merged(prefixes, after, count)
+    local places, isWhole = {}, true
+    for _, prefix in ipairs(prefixes) do
+      local own = call('ZRANGEBYLEX', Q, (after == '' and '[' or '(') .. prefix .. after, '(' .. prefix .. '\255', 'LIMIT', 0, count)
+      if #prefixes == 1 then return own, #own < count, #prefix end
+      isWhole = isWhole and #own < count
+      for i = 1, #own do places[#places + 1] = sub(own[i], #prefix + 1) end
+      if c.apart[prefix] then c.apart[prefix].isEmpty = after == '' and #own == 0 end
+    end
+    -- bytes compare as places do
+    table.sort(places)
+    isWhole = isWhole and #places <= count
+    for i = #places, count + 1, -1 do places[i] = nil end
+    return places, isWhole, 0
+  end
+
+  -- The prefixes of the lines in which the claim looks, but for that of all.
+  local function linesApart(prefixes)
+    if #c.lines > 0 then closeLines(c) end
+    for _, line in ipairs(c.lines) do
+      c.apart[line.prefix] = line
+      prefixes[#prefixes + 1] = line.prefix
+    end
+    return prefixes
   end
 
   -- Learns of the first `count` lanes of the origins that are open, in the order of the line: all of them come before any other that is
@@ -233,21 +274,13 @@ local function lineUpLanes(c, takes)
       local known = c.bounds[origin]
       if not known or known.left > 0 then
         if #open == FEW_OPEN then return 0 end
-        open[#open + 1] = origin
+        open[#open + 1] = '\2' .. origin .. '\0' .. c.tag
       end
     end
-    local places, isWhole = {}, true
-    for _, origin in ipairs(open) do
-      local own = call('ZRANGEBYLEX', Q, '[\2' .. origin .. '\0', '(\2' .. origin .. '\1', 'LIMIT', 0, count)
-      isWhole = isWhole and #own < count
-      for i = 1, #own do places[#places + 1] = sub(own[i], #origin + 3) end
-    end
-    -- bytes compare as places do
-    table.sort(places)
-    l.isOver = isWhole and #places <= count
-    for i = #places, count + 1, -1 do places[i] = nil end
-    if #places > 0 then l.frontier = (unpacked('>I5', places[#places], 17)) end
-    return takeUp(places, 38)
+    local places, isWhole, skip = merged(linesApart(open), '', count)
+    l.isOver = isWhole
+    if #places > 0 then l.frontier = (unpacked('>I5', places[#places], skip + 1)) end
+    return takeUp(places, skip + 22)
   end
 
   -- Learns of at least `count` more, if there are as many.
@@ -256,14 +289,13 @@ local function lineUpLanes(c, takes)
     local added = 0
     while added < count and not l.isOver do
       local most = max(count, 16)
-      local places = call('ZRANGEBYLEX', Q, l.cursor, last, 'LIMIT', 0, most)
-      l.isOver = #places < most
+      local places, isWhole, skip = merged(linesApart({ c.tag }), l.at, most)
+      l.isOver = isWhole
       if #places > 0 then
-        local place = places[#places]
-        l.cursor = '(' .. place
-        l.frontier = (unpacked('>I5', place, 17))
+        l.at = sub(places[#places], skip + 1)
+        l.frontier = (unpacked('>I5', l.at))
       end
-      local more = takeUp(places, 38)
+      local more = takeUp(places, skip + 22)
       if more == 0 and c.isByOrigin and not l.isOver and not l.triedOrigins then
         l.triedOrigins = true
         more = knowByOrigin(most)
@@ -299,7 +331,7 @@ local function lineUpLanes(c, takes)
     if not findHead(candidate) then return end
     if candidate.lane.inFlight >= c.perLane then
       l.full[#l.full + 1] = candidate
-    else
+    elseif not c.isLimited or not isKept(c, candidate) then
       local _, again = queueFor(candidate.rank)
       again[#again + 1] = candidate
     end
@@ -315,20 +347,86 @@ local function lineUpLanes(c, takes)
     end
   end
 
+  -- Whether bound and token let something be taken of a lane that has no room.
+  local function isBlocked(candidate)
+    return candidate.bound.left > 0 and not (c.isLimited and lacksToken(c, candidate.lane))
+  end
+
+  -- Of a place in a line apart: the lane, and its bound, if the claim could take something of it.
+  local function laneAt(place, at)
+    local bytes = #place
+    local home, no = unpacked('>I4I4', place, bytes - 7)
+    -- what this claim has looked at is known
+    if l.seen[no] then return nil end
+    local bound = boundFor(c, sub(place, at, bytes - 9))
+    local lane = takes[home] and bound.left > 0 and (lanes[no] or (loadLanes({ no }) or lanes[no]))
+    if not lane or freeAt(lane) > now then return nil end
+    local candidate = { lane = lane, bound = bound, feeds = {} }
+    if bound.mode > 0 then
+      for _, line in ipairs(lane.lines) do
+        if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, LOOKED_AT) end
+      end
+      if not findHead(candidate) then return nil end
+    end
+    return candidate
+  end
+
+  -- Whether one of the first lanes in a line apart fits; where there are more than are looked at, one of those may.
+  local function hasLane(line, fits)
+    local places = call('ZRANGEBYLEX', Q, '[' .. line.prefix, '(' .. line.prefix .. '\255', 'LIMIT', 0, SHUT_LOOKED_AT)
+    for i = 1, #places do
+      local candidate = laneAt(places[i], #line.prefix + 22)
+      if candidate and fits(candidate) then return true end
+    end
+    return #places == SHUT_LOOKED_AT
+  end
+
+  -- When the first token of an origin comes that alone keeps back what is due.
+  function l.tokenAt()
+    if not c.isLimited then return huge end
+    local first = huge
+    local function waits(candidate)
+      local lane = candidate.lane
+      return candidate.bound.left > 0 and lane.tokenAt <= now and tokenOf(c, originIn(lane)) > now and not isFull(c, lane)
+    end
+    for _, list in ipairs({ c.parked, c.lacking }) do
+      for _, candidate in ipairs(list) do
+        if waits(candidate) then first = min(first, tokenOf(c, originIn(candidate.lane))) end
+      end
+    end
+    closeLines(c)
+    local later = {}
+    for _, line in ipairs(c.shut) do
+      if line.isOrigin and tokenOf(c, line.owner) > now then later[#later + 1] = line end
+    end
+    table.sort(later, function(a, b) return tokenOf(c, a.owner) < tokenOf(c, b.owner) end)
+    for _, line in ipairs(later) do
+      local at = tokenOf(c, line.owner)
+      if at >= first then break end
+      if hasLane(line, waits) then first = at end
+    end
+    return first
+  end
+
   -- Whether a lane without room has something due that the claim could take.
   function l.isAnyFull()
-    for _, candidate in ipairs(l.full) do
-      if candidate.bound.left > 0 then return true end
+    for _, list in ipairs({ l.full, c.blocked, c.parked }) do
+      for _, candidate in ipairs(list) do
+        if isBlocked(candidate) then return true end
+      end
     end
     if c.isShut then return false end
-    local from = '[' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1))
+    for _, line in ipairs(c.shut) do
+      if not (line.isOrigin and tokenOf(c, line.owner) > now) and hasLane(line, isBlocked) then return true end
+    end
+    local from, last = '[' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1)), '(' .. c.tag .. '\255'
     while true do
       local members = call('ZRANGEBYLEX', U, from, last, 'LIMIT', 0, 64)
       for _, member in ipairs(members) do
         local bytes = #member
         local home, no = unpacked('>I4I4', member, bytes - 7)
         local bound = boundFor(c, sub(member, 42, bytes - 9))
-        if takes[home] and bound.left > 0 then
+        if takes[home] and bound.left > 0 and not (c.isLimited and tokenOf(c, originOf(sub(member, 42, bytes - 9))) > now) then
           if bound.mode == 0 then return true end
           local lane = lanes[no] or (loadLanes({ no }) or lanes[no])
           local candidate = { lane = lane, bound = bound, feeds = {} }
@@ -363,10 +461,11 @@ local function wake(c)
 end
 
 local claimed = {}
--- Says whether more was due than `limit`, and whether a limit keeps back what is due.
+-- Says whether more was due than `limit`, whether a limit keeps back what is due, and when the first token comes that alone does.
 local function claimDue(c, owner)
   wake(c)
   flush()
+  openLines(c)
   local takes, spoilt = homesFor(c, owner), 0
   local line = lineUpLanes(c, takes)
   while #claimed < c.limit and S.inFlight < c.total and spoilt < SWEEP do
@@ -394,6 +493,7 @@ local function claimDue(c, owner)
       startLease(row, owner, c.leaseMs)
       claimed[#claimed + 1] = row.id
       candidate.bound.left = candidate.bound.left - 1
+      took(c, candidate.lane)
       wasServed = true
     end
     if not wasServed then spoilt = spoilt + 1 end
@@ -404,6 +504,13 @@ local function claimDue(c, owner)
       line.back(candidate, wasServed)
     end
   end
-  if S.inFlight >= c.total then return false, line.isAny() or line.isAnyFull() end
-  return line.isAny(), line.isAnyFull()
+  local more, blocked = line.isAny(), false
+  if S.inFlight >= c.total then
+    more, blocked = false, more or line.isAnyFull()
+  else
+    blocked = line.isAnyFull()
+  end
+  local tokenAt = line.tokenAt()
+  writeLines(c)
+  return more or c.isTired, blocked, tokenAt
 end

@@ -12,6 +12,7 @@ local function count(row, by)
   if TAKES_ROOM[status] then S.bytes = S.bytes + by * row.bodyBytes end
   if status == EXHAUSTED then lane.dead = lane.dead + by end
   if status <= IN_FLIGHT and row.aside == 0 then lane[counter] = lane[counter] + by end
+  if everyone and TAKES_ROOM[status] then gainShare(lane, by, by * row.bodyBytes, status == IN_FLIGHT and by or 0) end
   touch(lane)
 end
 
@@ -24,7 +25,11 @@ local function become(row, status)
   touched[lane.no] = lane
   if before <= IN_FLIGHT and row.aside == 0 then lane[from] = lane[from] - 1 end
   if status <= IN_FLIGHT and row.aside == 0 then lane[to] = lane[to] + 1 end
-  if TAKES_ROOM[before] ~= TAKES_ROOM[status] then S.bytes = S.bytes + (TAKES_ROOM[status] and 1 or -1) * row.bodyBytes end
+  local room = TAKES_ROOM[before] == TAKES_ROOM[status] and 0 or (TAKES_ROOM[status] and 1 or -1)
+  if room ~= 0 then S.bytes = S.bytes + room * row.bodyBytes end
+  if everyone then
+    gainShare(lane, room, room * row.bodyBytes, (status == IN_FLIGHT and 1 or 0) - (before == IN_FLIGHT and 1 or 0))
+  end
   if before == EXHAUSTED then lane.dead = lane.dead - 1 end
   if status == EXHAUSTED then lane.dead = lane.dead + 1 end
   if row.homeName ~= '' and (before <= IN_FLIGHT) ~= (status <= IN_FLIGHT) then countHome(row, status <= IN_FLIGHT and 1 or -1) end

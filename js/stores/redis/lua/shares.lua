@@ -1,0 +1,93 @@
+-- Shares: how much each principal and each origin has of a store for everyone, and the tokens that the lanes of an origin share. A
+-- principal goes by its tag, an origin by its name. A lane gathers what changes of them, and the end of the script puts it together.
+local everyone = S.layout % 2 == 0 and string.rep('\1', 16)
+
+-- Tasks pending, in flight or dead letters, the bytes of their bodies, and how many are in flight; of an origin the last alone. Then its tokens.
+local HELD, BYTES, RUNS, TAT, TOKEN_AT = 1, 2, 3, 4, 5
+local SHARE = '>ddddd'
+local shares, more, gaining = {}, {}, {}
+
+local function originOf(name)
+  return string.match(name, '^[^ ]*')
+end
+
+local function loadShares(names)
+  local wanted = {}
+  for _, name in ipairs(names) do
+    if not shares[name] then
+      shares[name] = { 0, 0, 0, -huge, -huge }
+      wanted[#wanted + 1] = name
+    end
+  end
+  for from = 1, #wanted, MOST do
+    local found = call('HMGET', Sh, unpack(wanted, from, min(#wanted, from + MOST - 1)))
+    for i = 1, #found do
+      if found[i] then shares[wanted[from + i - 1]] = { unpacked(SHARE, found[i]) } end
+    end
+  end
+end
+
+local function shareOf(name)
+  if not shares[name] then loadShares({ name }) end
+  return shares[name]
+end
+
+local function moreOf(name)
+  local by = more[name]
+  if not by then
+    by = { 0, 0, 0 }
+    more[name] = by
+  end
+  return by
+end
+
+-- Says that a task of the lane has become another one: each number is by how much.
+local function gainShare(lane, held, bytes, runs)
+  local by = gaining[lane]
+  if not by then
+    by = { 0, 0, 0 }
+    gaining[lane] = by
+  end
+  by[1], by[2], by[3] = by[1] + held, by[2] + bytes, by[3] + runs
+end
+
+-- Puts what lanes have gathered to those that it is of.
+local function gatherShares()
+  if not next(gaining) then return end
+  for lane, by in pairs(gaining) do
+    if by[1] ~= 0 or by[2] ~= 0 or by[3] ~= 0 then
+      local own = moreOf(lane.tag)
+      own[1], own[2], own[3] = own[1] + by[1], own[2] + by[2], own[3] + by[3]
+      if by[3] ~= 0 then
+        local its = moreOf(originOf(lane.name))
+        its[3] = its[3] + by[3]
+      end
+    end
+  end
+  gaining = {}
+end
+
+-- One of the first three numbers of a share, as of now.
+local function partOf(name, part)
+  gatherShares()
+  return shareOf(name)[part] + (more[name] and more[name][part] or 0)
+end
+
+local function writeShares()
+  gatherShares()
+  if not next(more) then return end
+  local names = {}
+  for name in pairs(more) do names[#names + 1] = name end
+  loadShares(names)
+  for name, by in pairs(more) do
+    local share = shares[name]
+    for part = HELD, RUNS do share[part] = max(0, share[part] + by[part]) end
+    if share[HELD] == 0 and share[RUNS] == 0 and share[TAT] <= now then
+      remove(Sh, name)
+    else
+      put(Sh, name, pack(SHARE, unpack(share)))
+    end
+  end
+  more = {}
+  write()
+end
