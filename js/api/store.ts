@@ -13,7 +13,7 @@
  * rules written here; `memory.ts` is the reference.
  *
  * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts`, `untold` read no clock and change nothing. Every other method does,
- * `homes` too, and `registry` and `pauses` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * `homes` too, and `registry`, `pauses` and `told` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
  * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
  * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond

@@ -228,7 +228,7 @@ local function lineUpLanes(c, takes)
         -- where not all of its tasks will do, it has to be looked for one that does
         local isWanted = not c.isLimited or candidate.bound.mode == 0 or findHead(candidate)
         if isWanted and c.isLimited and park(c, lane, candidate.bound) then
-          if #c.parked >= SWEEP then l.isOver, c.isTired = true, true end
+          c.isTired = #c.parked >= SWEEP
         elseif admit(candidate) then
           added = added + 1
         end
@@ -287,7 +287,7 @@ local function lineUpLanes(c, takes)
   function l.know(count)
     l.asked = count
     local added = 0
-    while added < count and not l.isOver do
+    while added < count and not l.isOver and not c.isTired do
       local most = max(count, 16)
       local places, isWhole, skip = merged(linesApart({ c.tag }), l.at, most)
       l.isOver = isWhole
@@ -321,6 +321,8 @@ local function lineUpLanes(c, takes)
         queue.at = queue.at + 1
         return queue[queue.at - 1]
       end
+      -- so many were put apart that the rest is left to the next claim
+      if c.isTired then return nil end
       l.know(2 * l.asked)
     end
   end
@@ -342,7 +344,7 @@ local function lineUpLanes(c, takes)
       for _, each in ipairs(l.ranks) do
         if headOf(l.fresh[each]) or headOf(l.again[each]) then return true end
       end
-      if l.isOver then return false end
+      if l.isOver or c.isTired then return false end
       l.know(2 * l.asked)
     end
   end
