@@ -43,13 +43,13 @@ end
 local STATE = {
   'layout', 'highWater', 'offset', 'seq', 'token', 'served', 'laneNo', 'homeNo',
   'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled', 'purged', 'bytes',
-  'unreadable', 'pendingAside', 'perLane', 'ranked',
+  'unreadable', 'pendingAside', 'perLane', 'ranked', 'limited',
 }
-local STATE_AS = '>ddddddddddddddddddd'
+local STATE_AS = '>dddddddddddddddddddd'
 local S = {
   layout = 1 + G.everyone, highWater = -1, offset = 0, seq = 0, token = 0, served = 0, laneNo = 0, homeNo = 0,
   pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0,
-  unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, history = '',
+  unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, limited = 0, history = '',
 }
 do
   local text = call('GET', M)

@@ -100,9 +100,19 @@ local function isShutLine(c, line)
   return tokenOf(c, line.owner) > now or (limit and limit.isShared and partOf(line.owner, RUNS) >= limit.most)
 end
 
+-- Counts what is in flight, once in the life of a store: with the first claim that has limits. The lanes have just been written.
+local function countRuns()
+  S.limited = 1
+  for _, text in ipairs(call('HVALS', N)) do
+    local _, _, _, _, runs = unpacked('>I4c16ddd', text)
+    if runs > 0 then gainShare(laneFrom(text), 0, 0, runs) end
+  end
+end
+
 -- Finds the lines apart in which something may start, and those in which nothing may.
 local function openLines(c)
   if not everyone then return end
+  if c.isLimited and S.limited == 0 then countRuns() end
   local from, found = 0, {}
   repeat
     local page = call('ZRANGE', Wt, from, from + SWEEP - 1, 'WITHSCORES')

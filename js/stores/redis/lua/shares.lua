@@ -3,6 +3,7 @@
 local everyone = S.layout % 2 == 0 and string.rep('\1', 16)
 
 -- Tasks pending, in flight or dead letters, the bytes of their bodies, and how many are in flight; of an origin the last alone. Then its tokens.
+-- How many are in flight is counted from the first claim on that has limits (S.limited).
 local HELD, BYTES, RUNS, TAT, TOKEN_AT = 1, 2, 3, 4, 5
 local SHARE = '>ddddd'
 local shares, more, gaining = {}, {}, {}
@@ -13,16 +14,13 @@ end
 
 local function loadShares(names)
   local wanted = {}
-  for _, name in ipairs(names) do
-    if not shares[name] then
-      shares[name] = { 0, 0, 0, -huge, -huge }
-      wanted[#wanted + 1] = name
-    end
+  for i = 1, #names do
+    if not shares[names[i]] then wanted[#wanted + 1] = names[i] end
   end
   for from = 1, #wanted, MOST do
     local found = call('HMGET', Sh, unpack(wanted, from, min(#wanted, from + MOST - 1)))
     for i = 1, #found do
-      if found[i] then shares[wanted[from + i - 1]] = { unpacked(SHARE, found[i]) } end
+      shares[wanted[from + i - 1]] = found[i] and { unpacked(SHARE, found[i]) } or { 0, 0, 0, -huge, -huge }
     end
   end
 end
@@ -81,12 +79,13 @@ local function writeShares()
   loadShares(names)
   for name, by in pairs(more) do
     local share = shares[name]
-    for part = HELD, RUNS do share[part] = max(0, share[part] + by[part]) end
-    if share[HELD] == 0 and share[RUNS] == 0 and share[TAT] <= now then
+    local held, bytes, runs, tat = max(0, share[HELD] + by[HELD]), max(0, share[BYTES] + by[BYTES]), max(0, share[RUNS] + by[RUNS]), share[TAT]
+    if held == 0 and runs == 0 and tat <= now then
       remove(Sh, name)
     else
-      put(Sh, name, pack(SHARE, unpack(share)))
+      put(Sh, name, pack(SHARE, held, bytes, runs, tat, share[TOKEN_AT]))
     end
+    shares[name] = nil
   end
   more = {}
   write()

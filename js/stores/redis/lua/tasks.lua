@@ -12,7 +12,9 @@ local function count(row, by)
   if TAKES_ROOM[status] then S.bytes = S.bytes + by * row.bodyBytes end
   if status == EXHAUSTED then lane.dead = lane.dead + by end
   if status <= IN_FLIGHT and row.aside == 0 then lane[counter] = lane[counter] + by end
-  if everyone and TAKES_ROOM[status] then gainShare(lane, by, by * row.bodyBytes, status == IN_FLIGHT and by or 0) end
+  if everyone and TAKES_ROOM[status] then
+    gainShare(lane, by, by * row.bodyBytes, status == IN_FLIGHT and S.limited == 1 and by or 0)
+  end
   touch(lane)
 end
 
@@ -27,8 +29,9 @@ local function become(row, status)
   if status <= IN_FLIGHT and row.aside == 0 then lane[to] = lane[to] + 1 end
   local room = TAKES_ROOM[before] == TAKES_ROOM[status] and 0 or (TAKES_ROOM[status] and 1 or -1)
   if room ~= 0 then S.bytes = S.bytes + room * row.bodyBytes end
-  if everyone then
-    gainShare(lane, room, room * row.bodyBytes, (status == IN_FLIGHT and 1 or 0) - (before == IN_FLIGHT and 1 or 0))
+  if everyone and (room ~= 0 or S.limited == 1) then
+    local runs = S.limited == 1 and (status == IN_FLIGHT and 1 or 0) - (before == IN_FLIGHT and 1 or 0) or 0
+    gainShare(lane, room, room * row.bodyBytes, runs)
   end
   if before == EXHAUSTED then lane.dead = lane.dead - 1 end
   if status == EXHAUSTED then lane.dead = lane.dead + 1 end
