@@ -21,7 +21,9 @@ import {
   HEAD,
   KEYS,
   LANES,
+  LEASES,
   LIMITS,
+  LINE,
   READ,
   ROWS,
   SETTLE,
@@ -99,7 +101,7 @@ export const enqueueScript: Script = script('enqueue', '', ...nested(BASE, [...T
 export const turnScript: Script = script(
   'turn',
   FREES,
-  ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, LIMITS, CLAIM, TURN]),
+  ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, LIMITS, LINE, LEASES, TURN]),
 )
 export const controlScript: Script = script('control', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, CONTROL]))
 export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)

@@ -65,7 +65,7 @@ end
 local function startsNow(row, dueIn, batch)
   local lane = laneOf(row)
   return batch.leases == 1 and row.behind == 0 and dueIn <= 0 and isReadable(row) and not isLate(row) and not isSpent(row)
-    and freeAt(lane) <= now and not isPaused(lane.name) and S.inFlight < batch.total and lane.inFlight < batch.perLane
+    and max(lane.heldUntil, lane.tokenAt) <= now and not isPaused(lane.name) and S.inFlight < batch.total and lane.inFlight < batch.perLane
 end
 
 -- The task whose arguments begin there.

@@ -114,10 +114,6 @@ end
 local function isHeld(lane)
   return lane.heldUntil > now
 end
--- When its hold is over, and it has a token.
-local function freeAt(lane)
-  return max(lane.heldUntil, lane.tokenAt)
-end
 
 -- Holds a lane as its server asked, for `maxHold` from the beginning of the hold at most. No time holds nothing.
 local function holdLane(lane, askedMs)
@@ -204,16 +200,10 @@ local function countOrigins()
   end
 end
 
--- Until when a lane without tasks is kept, for its hold and its tokens, and for those of its origin: who forgets it forgets them.
-local function keptTo(lane)
-  local its = everyone and shareOf(originOf(lane.name))[TAT] or -huge
-  return max(lane.heldUntil + CHANCE_MS, lane.tat, its)
-end
-
 local function restage(lane)
   local isOver = lane.tasks <= 0
   if isOver then lane.served = 0 end
-  local free = freeAt(lane)
+  local free = max(lane.heldUntil, lane.tokenAt)
   local held = free > now
   local at, kept = huge, {}
   for _, line in ipairs(lane.lines) do
@@ -240,7 +230,8 @@ local function restage(lane)
   end
   lane.lines = kept
   local moment = 0
-  local last = isOver and keptTo(lane) or 0
+  -- a lane without tasks is kept for its hold and its tokens, and for those of its origin: who forgets it forgets them
+  local last = isOver and max(lane.heldUntil + CHANCE_MS, lane.tat, everyone and shareOf(originOf(lane.name))[TAT] or 0) or 0
   if last > now then
     moment, at = FADES, last
   elseif at < huge then

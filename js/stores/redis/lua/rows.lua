@@ -178,7 +178,7 @@ end
 
 local function finish()
   flush()
-  writeShares()
+  if everyone then writeShares() end
   S.highWater = now
   local values = {}
   for i = 1, #STATE do values[i] = S[STATE[i]] end

@@ -98,17 +98,18 @@ local function nextAt()
   return least
 end
 
--- The name of a lane, by its text.
-local function nameIn(text)
-  return sub(text, 106 + 30 * unpacked('>I4', text, 102))
-end
-
+-- The lanes of a claim by their names, where these are asked for, without those that are paused.
+local names = {}
 -- Leaves out lanes that are paused, which no claim is shown.
 local function open(list)
-  if not c or S.layout < 3 then return list end
+  if not c or (S.layout < 3 and not (c.gate and c.gate.isRated)) then return list end
   local left = {}
   for _, lane in ipairs(list) do
-    if not isPaused(nameIn(lane)) then left[#left + 1] = lane end
+    local name = sub(lane, 106 + 30 * unpacked('>I4', lane, 102))
+    if not isPaused(name) then
+      left[#left + 1] = lane
+      names[#left] = name
+    end
   end
   return left
 end
@@ -147,26 +148,11 @@ local function tasksOf(list)
   return { list, texts, valuesOf(R, list), valuesOf(E, list) }
 end
 
--- Of the lanes shown: origins that have no token, each with the moment of the next.
-local function tokensOf(list)
-  local waits, seen = {}, {}
-  if not c or not next(c.limits) then return waits end
-  for _, text in ipairs(list) do
-    local origin = originOf(nameIn(text))
-    if not seen[origin] then
-      seen[origin] = true
-      local at = tokenOf(c, origin)
-      if at > now then waits[#waits + 1] = pack('>d', at - now) .. origin end
-    end
-  end
-  return waits
-end
-
 local at = nextAt()
 local list = views()
 local untold = everyone and call('ZCARD', Un) or 0
 local state = pack('>dddBBddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
   trimmed, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold)
-local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, tokensOf(list), concat(hints) }
+local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, concat(hints) }
 finish()
 return answer
