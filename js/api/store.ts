@@ -7,13 +7,13 @@
  * `deadlineAt` are instants of it.
  *
  * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
- * `purgeAll`, `flush`, `unpark`, `redrive`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
+ * `purgeAll`, `flush`, `unpark`, `redrive`, `told`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
  *
  * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts`, `untold` read no clock and change nothing. Every other method does,
- * `homes` too, and `registry` and `pauses` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * `homes` too, and `registry`, `pauses` and `told` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
  * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
  * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond

@@ -130,6 +130,7 @@ class Line {
         if (this.#hasRoom(each) && (!first || inTurn(placeOf(each), placeOf(first)) < 0)) first = each
       }
       if (!this.#last || (first && inTurn(placeOf(first), this.#last) <= 0)) return first
+      if (this.#gate?.isTired) return undefined
       yield* this.#know(2 * this.#asked)
     }
   }
@@ -138,7 +139,7 @@ class Line {
   *rest(): Step<Pick<Claimed, 'blockedByLimit' | 'more'>> {
     const isFull = this.#tx.state.inFlight >= this.#claim.total
     const isOpen = (): boolean => this.#waiting().some((lane) => isFull || this.#hasRoom(lane))
-    while (this.#last && !isOpen()) yield* this.#know(2 * this.#asked)
+    while (this.#last && !this.#gate?.isTired && !isOpen()) yield* this.#know(2 * this.#asked)
     const blocked = isFull ? isOpen() : this.#waiting().some((lane) => !this.#hasRoom(lane))
     const isBlocked = blocked || (yield* this.#isAnyFull()) || this.#gate?.isBlocked() === true
     return { blockedByLimit: isBlocked, more: !isFull && isOpen() }
@@ -161,7 +162,7 @@ class Line {
     const ready = this.#tx.readyLanes(this.#owner, this.#open(), false, count)
     this.#asked = count
     const found = this.#newOf(ready)
-    const last = ready.length < count || this.#gate?.isTired ? undefined : ready.at(-1)
+    const last = ready.length < count ? undefined : ready.at(-1)
     this.#last = last && { name: last.lane.name, served: last.lane.served, rank: last.rank, dueAt: last.dueAt }
     for (const each of found) this.#candidates.set(each.lane.name, each)
     const each = Math.ceil(limit / Math.max(1, found.length))

@@ -34,6 +34,6 @@ export interface Gate {
   took(lane: Lane): void
   /** Whether a limit keeps back what is due in a lane that was put away. */
   isBlocked(): boolean
-  /** So many were put away that the rest of the line is left to the next claim. */
+  /** So many were put away that the claim looks no farther along the line: what is left of it is the next one's, at once. */
   readonly isTired: boolean
 }

@@ -120,6 +120,9 @@ const enqueue = command(
   },
 )
 
+/** Some commands read the clock, or not, as a store likes. */
+const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
+
 /** Those that ended first are told; some of these ends are of another moment, and are none. */
 const tell = command(
   'tell',
@@ -130,7 +133,8 @@ const tell = command(
       const end = untold[i]
       return end ? [{ taskId: end.task.taskId, endedAt: end.endedAt + offset }] : []
     })
-    await world.step(async (store) => store.told?.(ends))
+    await seeTime(world)
+    await world.both(async (store) => store.told?.(ends))
     await world.both(async (store) => (await store.untold?.(100)) ?? [])
   },
 )
@@ -185,9 +189,6 @@ const due = command(
     if (world.store.due) await world.step(async (store) => store.due?.(taskIds, inMs))
   },
 )
-
-/** Pauses read the clock, or not, as a store likes. */
-const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
 
 const pause = command('pause', any.pauses, async (world, scope) => {
   if (!world.store.pauses) return
