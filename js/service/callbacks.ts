@@ -34,6 +34,8 @@ export interface CallbacksOptions extends Pick<ApiContext, 'sanitizer'> {
   queued(task: NewTask): void
   /** Hears what became of an end that was to be told. */
   told(outcome: CallbackOutcome): void
+  /** Hears how many are left after a look. */
+  left(count: number): void
   readonly log: (entry: ApiLogEntry) => void
 }
 
@@ -102,6 +104,7 @@ export class Callbacks {
         for (const taskId of await this.#tell(ends)) stuck.add(taskId)
         if (found.length < asked) break
       }
+      this.#options.left(stuck.size)
     } catch (error) {
       const { log, sanitizer } = this.#options
       log({ event: 'error', what: 'callbacks', message: sanitizer.message(error) })

@@ -88,7 +88,7 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
     })
     this.#untold = new Gauge({
       name: 'redrive_untold',
-      help: 'Ends of tasks that are to be told, as the last turn has counted them.',
+      help: 'Ends of tasks that are to be told, as the last turn or look has counted them.',
       registers,
     })
     const build = new Gauge({
@@ -128,6 +128,12 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
   untold(n: number, count: number): void {
     this.#untoldIn[n] = count
     this.#untold.set(this.#untoldIn.reduce((sum, one) => sum + one, 0))
+  }
+
+  /** Of all stores, after a look. */
+  leftUntold(count: number): void {
+    this.#untoldIn.fill(0)
+    this.untold(0, count)
   }
 
   told(outcome: CallbackOutcome): void {

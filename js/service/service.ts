@@ -249,6 +249,7 @@ export function createService(options: ServiceOptions): Service {
       ...{ store, clock, sanitizer, log: told },
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
+      left: (count) => metrics.leftUntold(count),
       ...(bodies && { dropBody: (task) => bodies.dropBody(task) }),
       queued: (task) => {
         if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
