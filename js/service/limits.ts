@@ -105,7 +105,7 @@ export function checkTenants(given: TenantsOptions): void {
 
 /** The part of each claim and each quota of one partition of so many. */
 export interface Shares {
-  /** The same list each time: stores read it once. */
+  /** One list each time: stores read it once. */
   readonly claim: Pick<Claim, 'limits' | 'perPrincipal'>
   readonly quotaOf: ((tenant: string | null) => Quota | undefined) | undefined
 }
@@ -148,7 +148,7 @@ export function sharesOf(options: ShareOptions, partitions: number, by: Partitio
 /** Tenants come and go. */
 const MOST_KNOWN = 10_000
 
-/** Of a rate each partition has its part; of a burst at least one. */
+/** Each partition has its part of a rate, and of a burst at least one. */
 function partOf(limit: OriginLimit, partitions: number): OriginLimit {
   if (partitions === 1) return limit
   const { concurrency, perSecond, burst, ...rest } = limit

@@ -124,13 +124,13 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
     for (const ms of lateMs) this.#lateness.observe(ms / 1_000)
   }
 
-  /** Of the n-th store, from 0 on. */
+  /** `n`: the number of the store, from 0 on. */
   untold(n: number, count: number): void {
     this.#untoldIn[n] = count
     this.#untold.set(this.#untoldIn.reduce((sum, one) => sum + one, 0))
   }
 
-  /** Of all stores, after a look. */
+  /** In all stores, after a look. */
   leftUntold(count: number): void {
     this.#untoldIn.fill(0)
     this.untold(0, count)

@@ -406,7 +406,7 @@ function guardsOf(
   return (tenant) => (tenant === null ? all : (own.get(tenant) ?? all))
 }
 
-/** What both let through. Addresses are judged alike. */
+/** A guard that lets through what both do. Addresses are judged alike. */
 const within = (all: Guard, own: Guard): Guard => ({
   check: (url) => all.check(url) ?? own.check(url),
   resolve: (hostname) => own.resolve(hostname),
