@@ -420,10 +420,11 @@ function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOp
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
 }
 
-/** The policy that is registered as `callbacks`, else the preset for webhooks. */
+/** The policy that is registered as `callbacks`, else the preset for webhooks, whose receivers may fail in any passing way: they know each end by its key. */
 const callbackPolicy = (policies: Policies) => async (): Promise<ResolvedPolicy> => {
   const registered = await policies.get(CALLBACK_POLICY)
-  return policies.resolve(registered ? CALLBACK_POLICY : presets.svix.policyId, undefined)
+  if (registered) return policies.resolve(CALLBACK_POLICY, undefined)
+  return policies.resolve(presets.svix.policyId, { retryableStatusCodes: 'broad' })
 }
 
 const CALLBACK_POLICY = 'callbacks'

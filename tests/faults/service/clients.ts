@@ -8,7 +8,7 @@ import { wait } from '../runner.ts'
 import { type Asked, ask, type Told } from './ask.ts'
 import type { Fleet, Life } from './fleet.ts'
 import type { Note } from './history.ts'
-import { type Intent, taskIn } from './intents.ts'
+import { type Addresses, type Intent, taskIn } from './intents.ts'
 
 /** 'again': the same under its key; 'conflict': another request under it; 'stranger': a look at another tenant's task. */
 export type CallKind = 'post' | 'again' | 'conflict' | 'get' | 'stranger' | 'cancel' | 'redrive'
@@ -51,7 +51,7 @@ const FURTHER: readonly (readonly [kind: Exclude<CallKind, 'post' | 'redrive'>, 
 export interface ClientOptions {
   readonly fleet: Fleet
   readonly intents: readonly Intent[]
-  readonly targets: readonly string[]
+  readonly addresses: Addresses
   readonly seed: number
   readonly note: Note
 }
@@ -169,7 +169,7 @@ export class Clients {
   }
 
   #askedFor(kind: CallKind, intent: Intent): Asked {
-    const { targets } = this.#options
+    const { addresses } = this.#options
     const { name, tenant, key } = intent
     const own = tenantHeader(tenant)
     const path = `/retry-tasks/${this.#tasks.get(name) ?? ''}`
@@ -178,7 +178,7 @@ export class Clients {
     if (kind === 'cancel') return { method: 'DELETE', path, headers: own }
     const body = kind === 'conflict' ? { intent: `${name}?conflict` } : { intent: name }
     const headers = { ...own, 'idempotency-key': key }
-    return { method: 'POST', path: '/retry-tasks', headers, body: taskIn(intent, targets, body) }
+    return { method: 'POST', path: '/retry-tasks', headers, body: taskIn(intent, addresses, body) }
   }
 }
 

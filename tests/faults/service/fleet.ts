@@ -49,6 +49,8 @@ export interface FleetOptions {
   readonly folder: string
   /** Words of the command line, but for the port. */
   readonly args: readonly string[]
+  /** Variables of each process beside those of this one. */
+  readonly env?: Readonly<Record<string, string>>
   readonly mutant?: string | undefined
   /** Hears what befalls processes. */
   readonly note?: Note
@@ -113,11 +115,11 @@ export class Fleet {
   start(place: number): void {
     this.#lives++
     const name = `${place}.${this.#lives}`
-    const { folder, args, mutant } = this.#options
+    const { folder, args, mutant, env } = this.#options
     const child = spawn(process.execPath, ['--import', preload, program, 'serve', '--port', '0', ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: environment(mutant),
+      env: { ...environment(mutant), ...env },
     })
     const member: Member = {
       ...{ name, child, agent: agentFor(), url: undefined },

@@ -137,6 +137,7 @@ describe.each(['memory', 'sqlite'] as const)('on a store in %s', (kind) => {
     // every look is one of the process that comes next
     for (let n = 0; n < 3; n++) await created({ targetUrl: `${origin}/ok` })
     await eventually(() => store.untold(10)).toEqual([])
+    await eventually(() => store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
     expect(told).toHaveLength(1)
     expect(log.filter(({ what }) => what === 'callbacks')).not.toEqual([])
     await service.close({ drainMs: 0 })
@@ -185,14 +186,21 @@ test('a callback is tried again with one key, and becomes a dead letter that tel
   )
 })
 
-test('without a policy of that name callbacks have the one for webhooks', async () => {
-  const { origin, hooks } = await server(() => 503)
-  const { created, ask } = await setup({ policies: [] })
-  const taskId = await created({ targetUrl: `${origin}/ok`, callback: { url: hooks } })
-  await eventually(async () => (await json(await ask('/retry-tasks?status=PENDING'))).tasks).toMatchObject([
-    { policyId: 'svix', tags: { 'callback-of': taskId } },
-  ])
-})
+test.each([500, 503])(
+  'without a policy of that name callbacks have the one for webhooks: a receiver that answers %i once is asked again',
+  async (status) => {
+    const { origin, hooks } = await server(() => status)
+    const { created, ask } = await setup({ policies: [] })
+    const taskId = await created({ targetUrl: `${origin}/ok`, callback: { url: hooks } })
+    const tried = async () => {
+      const { tasks } = await json(await ask('/retry-tasks'))
+      return (tasks as readonly { policyId: string; attemptNumber: number }[]).filter(
+        ({ policyId, attemptNumber }) => policyId === 'svix' && attemptNumber === 1,
+      )
+    }
+    await eventually(tried).toMatchObject([{ status: 'PENDING', tags: { 'callback-of': taskId } }])
+  },
+)
 
 test('S17: a store without room tells an end later, and keeps no other back', async () => {
   const { origin, hooks, told } = await server()

@@ -125,7 +125,8 @@ export const taskIn: z.ZodType<TaskIn> = z
       .optional()
       .meta({
         id: 'Callback',
-        description: 'Told by a POST when the task has ended: once for each end, and until it is answered with a 2xx',
+        description:
+          'Told by a POST when the task has ended: under one key for each end, and until a 2xx answers or its policy gives up',
         example: { url: 'https://me.example.com/hooks', on: ['succeeded', 'exhausted'] },
       }),
     tags: z.record(z.string(), z.string()).optional().meta({
