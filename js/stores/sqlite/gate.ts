@@ -18,13 +18,25 @@ import { firstPlaces } from '../sql/line.ts'
 import type { Transaction } from '../sql/transaction.ts'
 import { isOfPrincipal, type Shares, type Waiting } from './shares.ts'
 
+/** A lane, as far as limits go. */
+type Sized = Pick<LaneRow, 'name' | 'inFlight'>
+
+interface Parts {
+  readonly origin: string
+  /** The share of its principal. */
+  readonly principal: string
+  readonly limit: Limit
+}
+
 export class FileGate implements Gate {
   readonly #tx: Transaction
   readonly #shares: Shares
   readonly #owner: string
   readonly #claim: Claim
   readonly #limits: Limits
-  readonly #limitOf = new Map<string, Limit | undefined>()
+  readonly #limitOf = new Map<string, Limit>()
+  /** By the name of a lane: a claim asks again and again. */
+  readonly #parts = new Map<string, Parts>()
   readonly #perPrincipal: number
   readonly #mostOf: (lane: string) => number
   readonly #nameOf: (lane: string) => string
@@ -60,18 +72,19 @@ export class FileGate implements Gate {
 
   lacksToken(lane: LaneRow): boolean {
     if ((lane.tokenAt ?? 0) > this.#tx.now) return true
-    if (!this.#originLacks(originIn(lane.name))) return false
+    const { origin, limit } = this.#partsOf(lane.name)
+    if (!limit.rate || !this.#originLacks(origin)) return false
     this.#lacking.add(lane)
     return true
   }
 
-  isFull(lane: LaneRow): boolean {
+  isFull(lane: Sized): boolean {
     return this.#isLaneFull(lane) || this.#fullPart(lane) !== undefined
   }
 
   parks(lane: LaneRow): boolean {
     if (lane.waitsIn !== undefined) return true
-    const origin = originIn(lane.name)
+    const { origin } = this.#partsOf(lane.name)
     const line = this.#originLacks(origin) ? origin : this.#fullPart(lane)
     if (line === undefined) return false
     lane.waitsIn = line
@@ -85,11 +98,11 @@ export class FileGate implements Gate {
     const { now } = this.#tx
     const name = this.#nameOf(lane.name)
     this.#taken.set(name, (this.#taken.get(name) ?? 0) + 1)
-    const origin = originIn(lane.name)
-    const { rate, isShared } = this.#limitFor(origin) ?? NO_LIMIT
+    const { origin, principal, limit } = this.#partsOf(lane.name)
+    const { rate, isShared } = limit
     if (rate && isShared) this.#shares.takeToken(origin, rate, now)
     else if (rate) this.#takeOwn(lane, rate)
-    for (const line of [origin, lane.name.slice(origin.length)]) this.#shutIfFull(line)
+    for (const line of [origin, principal]) this.#shutIfFull(line)
   }
 
   #takeOwn(lane: LaneRow, rate: Rate): void {
@@ -135,13 +148,13 @@ export class FileGate implements Gate {
 
   /** When lanes of an origin may next be leased; in the past: now. */
   tokenOf(origin: string): number {
-    const { rate, isShared } = this.#limitFor(origin) ?? {}
+    const { rate, isShared } = this.#limitFor(origin)
     return rate && isShared ? this.#shares.of(origin).tokenAt : Number.NEGATIVE_INFINITY
   }
 
-  /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
-  keepsBack(lane: LaneRow): boolean {
-    return this.#lacks(lane) || this.isFull(lane)
+  /** Whether a limit, or the want of a token of its origin, keeps back what is due in a lane. */
+  keepsBack(lane: Sized): boolean {
+    return this.isTired || this.#originLacks(originIn(lane.name)) || this.isFull(lane)
   }
 
   /** Those in whose lines lanes wait, but for origins that the claim bounds to 0. */
@@ -162,25 +175,23 @@ export class FileGate implements Gate {
 
   /** Whether lanes of an origin or a principal may start anything. */
   #mayStart(name: string): boolean {
-    const { inFlight } = this.#shares.of(name)
+    const inFlight = this.#shares.inFlightOf(name)
     if (isOfPrincipal(name)) return inFlight < this.#perPrincipal
-    const { concurrency, isShared } = this.#limitFor(name) ?? NO_LIMIT
+    const { concurrency, isShared } = this.#limitFor(name)
     return !this.#originLacks(name) && !(isShared && inFlight >= concurrency)
   }
 
   /** The origin or the principal of a lane that has as much in flight as it may. */
-  #fullPart(lane: LaneRow): string | undefined {
-    const origin = originIn(lane.name)
-    const { concurrency, isShared } = this.#limitFor(origin) ?? NO_LIMIT
-    if (isShared && concurrency !== MANY && this.#shares.of(origin).inFlight >= concurrency) return origin
-    const principal = lane.name.slice(origin.length)
-    return this.#perPrincipal !== MANY && this.#shares.of(principal).inFlight >= this.#perPrincipal
-      ? principal
-      : undefined
+  #fullPart({ name }: Sized): string | undefined {
+    const { origin, principal, limit } = this.#partsOf(name)
+    const { concurrency, isShared } = limit
+    if (isShared && concurrency !== MANY && this.#shares.inFlightOf(origin) >= concurrency) return origin
+    const isFull = this.#perPrincipal !== MANY && this.#shares.inFlightOf(principal) >= this.#perPrincipal
+    return isFull ? principal : undefined
   }
 
-  #isLaneFull({ name, inFlight }: LaneRow): boolean {
-    const { concurrency, isShared } = this.#limitFor(originIn(name)) ?? NO_LIMIT
+  #isLaneFull({ name, inFlight }: Sized): boolean {
+    const { concurrency, isShared } = this.#partsOf(name).limit
     return !isShared && inFlight >= concurrency
   }
 
@@ -192,10 +203,21 @@ export class FileGate implements Gate {
     return (lane.tokenAt ?? 0) > this.#tx.now || this.#originLacks(originIn(lane.name))
   }
 
-  #limitFor(origin: string): Limit | undefined {
-    if (this.#limits.size === 0) return undefined
-    if (!this.#limitOf.has(origin)) this.#limitOf.set(origin, limitFor(this.#limits, origin))
-    return this.#limitOf.get(origin)
+  #limitFor(origin: string): Limit {
+    const known = this.#limitOf.get(origin)
+    if (known) return known
+    const limit = limitFor(this.#limits, origin) ?? NO_LIMIT
+    this.#limitOf.set(origin, limit)
+    return limit
+  }
+
+  #partsOf(lane: string): Parts {
+    const known = this.#parts.get(lane)
+    if (known) return known
+    const origin = originIn(lane)
+    const parts = { origin, principal: lane.slice(origin.length), limit: this.#limitFor(origin) }
+    this.#parts.set(lane, parts)
+    return parts
   }
 
   /** Whether holds, bounds and pauses let the claim take one more of a lane, and it has one. */

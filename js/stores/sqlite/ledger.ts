@@ -4,7 +4,9 @@ import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
 import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
 import type { Ledger } from '../engine/ledger.ts'
 import { soonestFirst } from '../engine/view.ts'
+import type { LaneRow } from '../sql/lane-rows.ts'
 import type { TaskRow } from '../sql/rows.ts'
+import type { State } from '../sql/state.ts'
 import type { Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
 import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
@@ -22,7 +24,8 @@ export class FileLedger implements Ledger {
 
   constructor(tx: Transaction) {
     this.#tx = tx
-    this.#shares = new Shares(tx.database)
+    const { limited } = tx.state as State & { readonly limited?: number }
+    this.#shares = new Shares(tx.database, limited === 1)
   }
 
   count(row: TaskRow, by: 1 | -1): void {
@@ -42,8 +45,11 @@ export class FileLedger implements Ledger {
     if (row.schema > PLAIN_SCHEMA) markUntold(this.#tx, row)
   }
 
-  gate(owner: string, claim: Claim): FileGate {
+  gate(owner: string, claim: Claim): FileGate | undefined {
+    const isLimited = (claim.limits ?? claim.perPrincipal) !== undefined
     this.#shares.forget(this.#tx.now)
+    if (isLimited) this.#shares.countInFlight()
+    else if (this.#shares.waiting(1).length === 0) return undefined
     this.#gate = new FileGate(this.#tx, this.#shares, owner, claim)
     return this.#gate
   }
@@ -60,8 +66,8 @@ export class FileLedger implements Ledger {
   }
 
   /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
-  keepsBack(lane: string): boolean {
-    return this.#gate?.keepsBack(this.#tx.laneNamed(lane)) === true
+  keepsBack(lane: Pick<LaneRow, 'name' | 'inFlight'>): boolean {
+    return this.#gate?.keepsBack(lane) === true
   }
 
   /** Writes what is held: the end of the transaction. */

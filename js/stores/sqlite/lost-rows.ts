@@ -7,6 +7,7 @@
 import type { Claim, Step, Turn } from '../../api/store.ts'
 import { boundsOf, mostTriedIn } from '../engine/lineup.ts'
 import type { Database } from '../sql/database.ts'
+import type { LaneRow } from '../sql/lane-rows.ts'
 import type { FileTransaction } from './transaction.ts'
 
 /** Whether the task is in the table, and its id does not lead there: nowhere, or to the row of another task. */
@@ -36,7 +37,7 @@ export const isIdle = ({ claim }: Step, turn: Turn): boolean =>
   (turn.counts?.pending ?? 0) > 0
 
 /** Lanes of tasks that a claim may start, by their own rows. */
-const OVERDUE = `SELECT DISTINCT tasks.lane AS lane FROM tasks NOT INDEXED LEFT JOIN lanes ON lanes.name = tasks.lane
+const OVERDUE = `SELECT DISTINCT tasks.lane AS name, coalesce(inFlight, 0) AS inFlight FROM tasks NOT INDEXED LEFT JOIN lanes ON lanes.name = tasks.lane
   WHERE aside = 0 AND (? OR tasks.principal IS ?) AND max(coalesce(heldUntil, 0), coalesce(tokenAt, 0)) <= ?
     AND (home = ? OR (? AND (home IS NULL OR home IN (SELECT value FROM json_each(?))))) AND status = 'PENDING' AND dueAt <= ?`
 
@@ -45,7 +46,7 @@ export function losesDue({ database, now, lineup, ledger }: FileTransaction, own
   const mostOf = boundsOf(claim, lineup)
   const takesOthers = claim.ownHomeOnly ? 0 : 1
   const supplied = JSON.stringify(claim.supplied ?? [])
-  const lanes = database.all<{ readonly lane: string }>(
+  const lanes = database.all<Pick<LaneRow, 'name' | 'inFlight'>>(
     OVERDUE,
     lineup.everyone ? 1 : 0,
     claim.principal,
@@ -56,6 +57,6 @@ export function losesDue({ database, now, lineup, ledger }: FileTransaction, own
     now,
   )
   return lanes.some(
-    ({ lane }) => mostOf(lane) > 0 && mostTriedIn(claim, lane, lineup) === undefined && !ledger?.keepsBack(lane),
+    (lane) => mostOf(lane.name) > 0 && mostTriedIn(claim, lane.name, lineup) === undefined && !ledger?.keepsBack(lane),
   )
 }

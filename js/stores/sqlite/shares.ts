@@ -29,6 +29,7 @@ CREATE TABLE shares (
 CREATE INDEX shares_waiting ON shares (tokenAt, name) WHERE waits = 1;
 CREATE INDEX shares_rated ON shares (tat) WHERE tat > 0;
 
+ALTER TABLE state ADD COLUMN limited INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lanes ADD COLUMN tat REAL NOT NULL DEFAULT 0;
 ALTER TABLE lanes ADD COLUMN tokenAt REAL NOT NULL DEFAULT 0;
 `
@@ -37,6 +38,7 @@ interface Counted {
   /** Tasks pending, in flight or dead letters; of an origin not counted, nor are their bytes. */
   held: number
   bytes: number
+  /** Counted from the first claim on that has limits: `limited` in the row of counters says so. */
   inFlight: number
 }
 
@@ -65,9 +67,24 @@ export class Shares {
   readonly #more = new Map<string, Counted>()
   /** Answers about their lines. */
   readonly #waits = new Map<string, boolean>()
+  #isLimited: boolean
 
-  constructor(database: Database) {
+  /** `isLimited`: what is in flight is counted. */
+  constructor(database: Database, isLimited: boolean) {
     this.#database = database
+    this.#isLimited = isLimited
+  }
+
+  /** Counts what is in flight, from now on, and what was before this transaction: its lanes are not written yet. */
+  countInFlight(): void {
+    if (this.#isLimited) return
+    this.#isLimited = true
+    this.#database.run('UPDATE state SET limited = 1 WHERE id = 1')
+    const lanes = 'SELECT name, inFlight FROM lanes WHERE inFlight > 0'
+    for (const { name, inFlight } of this.#database.all<{ readonly name: string; readonly inFlight: number }>(lanes)) {
+      this.#add(shareOfPrincipal(principalIn(name)), 0, 0, inFlight)
+      this.#add(originIn(name), 0, 0, inFlight)
+    }
   }
 
   of(name: string): Share {
@@ -76,6 +93,10 @@ export class Shares {
     if (!more) return kept
     const { held, bytes, inFlight } = more
     return { ...kept, held: kept.held + held, bytes: kept.bytes + bytes, inFlight: kept.inFlight + inFlight }
+  }
+
+  inFlightOf(name: string): number {
+    return this.#keptOf(name).inFlight + (this.#more.get(name)?.inFlight ?? 0)
   }
 
   count(row: TaskRow, by: 1 | -1): void {
@@ -131,7 +152,8 @@ export class Shares {
 
   /** Writes what has changed. */
   write(): void {
-    for (const [name, { held, bytes, inFlight }] of this.#more) {
+    for (const [name, { held, bytes, ...more }] of this.#more) {
+      const inFlight = this.#isLimited ? more.inFlight : 0
       if (held === 0 && bytes === 0 && inFlight === 0) continue
       const left = this.#database.one<Counted & { readonly tat: number; readonly waits: number }>(
         `INSERT INTO shares (name, held, bytes, inFlight) VALUES (?, max(0, ?), max(0, ?), max(0, ?))
@@ -190,8 +212,8 @@ export function areSharesSound(database: Database, everyone: boolean, now: numbe
       total(iif(${IS_PRINCIPALS}, inFlight, 0)) AS inFlight, total(iif(${IS_PRINCIPALS}, 0, inFlight)) AS running,
       min(min(held, bytes, inFlight)) AS least, max(tokenAt) AS latest FROM shares`,
   )
-  const state = database.one<Counters & Pick<State, 'highWater'>>(
-    'SELECT pending, inFlight, exhausted, bytes, highWater FROM state WHERE id = 1',
+  const state = database.one<Counters & Pick<State, 'highWater'> & { readonly limited: number }>(
+    'SELECT pending, inFlight, exhausted, bytes, highWater, limited FROM state WHERE id = 1',
   )
   if (!found || !state) return false
   const { pending, inFlight, exhausted, bytes } = everyone ? state : NOTHING
@@ -200,8 +222,9 @@ export function areSharesSound(database: Database, everyone: boolean, now: numbe
     (found.latest ?? 0) <= Math.max(now, state.highWater) + LONGEST_HOLD_MS &&
     found.held === pending + inFlight + exhausted &&
     found.bytes === bytes &&
-    found.inFlight === inFlight &&
-    found.running === inFlight
+    (state.limited === 0 || state.limited === 1) &&
+    found.inFlight === inFlight * state.limited &&
+    found.running === inFlight * state.limited
   )
 }
 
@@ -214,7 +237,8 @@ export function countShares(database: Database, everyone: boolean): void {
   database.run('DELETE FROM shares')
   database.run('UPDATE line SET principal = NULL WHERE ?', everyone ? 1 : 0)
   if (!everyone) return
-  const shares = new Shares(database)
+  database.run('UPDATE state SET limited = 1 WHERE id = 1')
+  const shares = new Shares(database, true)
   let last = 0
   for (let rows = tasksFrom(database, 0, PIECE); rows.length > 0; rows = tasksFrom(database, last, PIECE)) {
     for (const row of rows) {
