@@ -9,6 +9,10 @@
  */
 
 export type { ApiToken, RateSettings, Scope } from './service/api/context.ts'
+export { type BodyStore, BodyStoreError } from './service/bodies/body-store.ts'
+export { openBodies } from './service/bodies/open-bodies.ts'
+export type { CredentialOptions, CredentialsOptions, HeaderSource } from './service/credentials.ts'
+export type { TenantList } from './service/named.ts'
 export {
   createService,
   type ReloadableOptions,
@@ -17,3 +21,4 @@ export {
   type ServiceOptions,
   type TargetOptions,
 } from './service/service.ts'
+export type { SigningKeySource, SigningOptions, SigningsOptions } from './service/signing.ts'

@@ -22,7 +22,7 @@ const modules = Object.entries({
 })
   .filter(([name]) => !isCondition(name))
   .map(([name, source]) => ({
-    name: name === 'index' ? 'redrive' : `redrive/${name}`,
+    name: name === 'index' ? 'redrive' : `redrive/${name.replace(/^compat-/, 'compat/')}`,
     types: at(source.replace(/^js\//, '../pkg/types/').replace(/\.ts$/, '.d.ts')),
   }))
 

@@ -7,13 +7,13 @@
  * `deadlineAt` are instants of it.
  *
  * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
- * `purgeAll`, `flush`, `unpark`, `redrive`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
+ * `purgeAll`, `flush`, `unpark`, `redrive`, `told`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
  *
  * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts`, `untold` read no clock and change nothing. Every other method does,
- * `homes` too, and `registry` and `pauses` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * `homes` too, and `registry`, `pauses` and `told` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
  * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
  * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
@@ -53,7 +53,7 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task
 import type { TaskFilter } from './task-filter.ts'
 import type { Counts, Step, Turn } from './turn.ts'
 
-export type { Bound, Claim } from './claim.ts'
+export type { Bound, Claim, OriginLimit } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
 export type { Broadcast, Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {
@@ -112,6 +112,19 @@ export interface StoreTerms {
     /** Infinity: as many as there is room for. */
     readonly maxDeadLetters: number
   }
+  /**
+   * The part of all that one principal may have, in a store for everyone: others do not ask. It counts over all processes. Asked for each new task.
+   * undefined: as much as there is room for.
+   */
+  readonly quotaOf?: (principal: string | null) => Quota | undefined
+}
+
+/** Limits of what one principal may have. */
+export interface Quota {
+  /** Tasks pending, in flight or dead letters. Absent: no limit of their own, as with the other. */
+  readonly capacity?: number
+  /** Their bodies, in bytes. */
+  readonly capacityBytes?: number
 }
 
 /** Lane = principal + origin. Times are relative: the store has the only clock. */
@@ -149,7 +162,8 @@ export interface TaskStore {
    * - 'unreadable': a record of a later version has this key. Its id is given, and nothing is stored: whether it is the same request,
    *   and what has become of it, only that version knows.
    * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending, in flight or dead letters, which
-   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts.
+   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts. `of` is
+   *   'principal' where the quota of its principal is met, whether the store is full too or not.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
    *   Then due in `dueInMs` from its enqueue, or at once. Others: those of its principal that are pending or in flight.
    *
@@ -339,10 +353,15 @@ export interface Untold {
 }
 
 /** The part of a store's counters that is one principal's; `pending`: without those that were put aside. */
-export type OwnCounts = Pick<Counts, 'pending' | 'inFlight' | 'exhausted'>
+export interface OwnCounts extends Pick<Counts, 'pending' | 'inFlight' | 'exhausted'> {
+  /** Bodies of those that its quota counts. Absent: only stores for everyone keep it. */
+  readonly bytes?: number
+}
 
 export interface Enqueued {
   readonly taskId: string
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'unreadable' | 'full'
+  /** With 'full': its principal's quota is met. Absent: the store has no room. */
+  readonly of?: 'principal'
   readonly lease?: Lease
 }

@@ -28,10 +28,14 @@ export interface CallbacksOptions extends Pick<ApiContext, 'sanitizer'> {
   readonly clock: Clock
   /** The policy of callbacks, as it is now. */
   policy(): Promise<ResolvedPolicy>
+  /** Deletes the body that a task has apart from its record, where it is the task's alone. */
+  dropBody?(task: StoredTask): Promise<void>
   /** A callback was stored. */
   queued(task: NewTask): void
   /** Hears what became of an end that was to be told. */
   told(outcome: CallbackOutcome): void
+  /** Hears how many are left after a look. */
+  left(count: number): void
   readonly log: (entry: ApiLogEntry) => void
 }
 
@@ -100,6 +104,7 @@ export class Callbacks {
         for (const taskId of await this.#tell(ends)) stuck.add(taskId)
         if (found.length < asked) break
       }
+      this.#options.left(stuck.size)
     } catch (error) {
       const { log, sanitizer } = this.#options
       log({ event: 'error', what: 'callbacks', message: sanitizer.message(error) })
@@ -114,8 +119,18 @@ export class Callbacks {
     const outcomes = await this.#stored(made)
     for (const outcome of outcomes) told(outcome)
     const done = ends.filter((_, i) => outcomes[i] !== 'full')
+    await Promise.all(done.map(({ task }) => this.#drop(task)))
     if (done.length > 0) await store.told(done.map(({ task, endedAt }) => ({ taskId: task.taskId, endedAt })))
     return ends.flatMap(({ task }, i) => (outcomes[i] === 'full' ? task.taskId : []))
+  }
+
+  /** A dead letter keeps its body, since it may be put back. One that cannot be deleted now is an orphan, which its age ends. */
+  async #drop(task: StoredTask): Promise<void> {
+    if (task.status === 'EXHAUSTED') return
+    const { dropBody, log, sanitizer } = this.#options
+    await dropBody?.(task).catch((error: unknown) => {
+      log({ event: 'error', what: 'body', taskId: task.taskId, message: sanitizer.message(error) })
+    })
   }
 
   async #stored(made: readonly (NewTask | CallbackOutcome)[]): Promise<readonly CallbackOutcome[]> {

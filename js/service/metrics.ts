@@ -88,7 +88,7 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
     })
     this.#untold = new Gauge({
       name: 'redrive_untold',
-      help: 'Ends of tasks that are to be told, as the last turn has counted them.',
+      help: 'Ends of tasks that are to be told, as the last turn or look has counted them.',
       registers,
     })
     const build = new Gauge({
@@ -124,10 +124,16 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
     for (const ms of lateMs) this.#lateness.observe(ms / 1_000)
   }
 
-  /** Of the n-th store, from 0 on. */
+  /** `n`: the number of the store, from 0 on. */
   untold(n: number, count: number): void {
     this.#untoldIn[n] = count
     this.#untold.set(this.#untoldIn.reduce((sum, one) => sum + one, 0))
+  }
+
+  /** In all stores, after a look. */
+  leftUntold(count: number): void {
+    this.#untoldIn.fill(0)
+    this.untold(0, count)
   }
 
   told(outcome: CallbackOutcome): void {

@@ -12,13 +12,14 @@ export const isNamed = (tenant: string | null, tenants: TenantList): boolean =>
   tenants === '*' || tenants.includes(tenant)
 
 /** The names in an option. @throws TypeError where it is no object of objects, or a name is none */
-export function namesOf(given: unknown, option: string): readonly string[] {
+export function namesOf(given: unknown, option: string, shape: RegExp = NAME_SHAPE): readonly string[] {
   const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject(given)) throw new TypeError(`${option}: expected an object with an entry for each name`)
   const names = Object.keys(given as object)
   for (const name of names) {
-    if (!NAME_SHAPE.test(name)) {
-      throw new TypeError(`${option}: expected names of 1 to 64 letters, digits, '.', '_' and '-', got ${show(name)}`)
+    if (!shape.test(name)) {
+      const words = shape === NAME_SHAPE ? "1 to 64 letters, digits, '.', '_' and '-'" : '1 to 255 visible characters'
+      throw new TypeError(`${option}: expected names of ${words}, got ${show(name)}`)
     }
     if (!isObject((given as Readonly<Record<string, unknown>>)[name])) {
       throw new TypeError(`${option}.${name}: expected an object`)

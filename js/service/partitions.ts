@@ -159,8 +159,8 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
     counts: async () => countsTogether(await all((store) => store.counts())),
     async countsOf(principal) {
       const own = await all(async (store) => (await store.countsOf?.(principal)) ?? NONE)
-      const of = (name: keyof OwnCounts): number => total(own.map((counts) => counts[name]))
-      return { pending: of('pending'), inFlight: of('inFlight'), exhausted: of('exhausted') }
+      const of = (name: keyof OwnCounts): number => total(own.map((counts) => counts[name] ?? 0))
+      return { pending: of('pending'), inFlight: of('inFlight'), exhausted: of('exhausted'), bytes: of('bytes') }
     },
     subscribe(listener) {
       const ends = stores.map((store) => store.subscribe?.(listener))

@@ -75,7 +75,7 @@ export class Secrets {
 
   /** The secret, without the end of its line. `isRefused`: the one that was read before was refused. Rejects with a SecretError. */
   async read(source: SecretSource, isRefused = false): Promise<string> {
-    const text = (await this.#find(source, isRefused)).replace(/[\r\n]+$/, '')
+    const text = withoutEnd(await this.#find(source, isRefused))
     if (text === '') throw new SecretError(shownSource(source), 'it is empty')
     return text
   }
@@ -161,6 +161,13 @@ export class Secrets {
       })
     })
   }
+}
+
+/** A regular expression would look at each run of line ends anew. */
+function withoutEnd(text: string): string {
+  let to = text.length
+  while (text[to - 1] === '\n' || text[to - 1] === '\r') to--
+  return text.slice(0, to)
 }
 
 function end(child: ChildProcess, isGroup: boolean): void {

@@ -1,12 +1,15 @@
 /**
  * How a task of the service is sent: by the connections of its own tenant, with the credential and the signature that its record names
- * and that its tenant may have at this moment. Whatever a record says was written by other code: it is read as strictly as a request.
+ * and that its tenant may have at this moment, and with the body that its record keeps or refers to. Whatever a record says was
+ * written by other code: it is read as strictly as a request.
  */
 
 import { RedriveError } from '../api/errors.ts'
+import type { Sign } from '../api/sign.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { OwnSending, UnmadeError } from '../options/own-sending.ts'
 import { ENDS, type End } from './api/ends.ts'
+import { bodyIn, type TaskBodies, type TaskBody } from './bodies/task-bodies.ts'
 import type { Credentials } from './credentials.ts'
 import { NAME_SHAPE } from './named.ts'
 import type { Signing } from './signing.ts'
@@ -25,6 +28,7 @@ export type SenderData = {
   readonly credential?: string
   readonly signing?: string
   readonly callback?: Callback
+  readonly body?: TaskBody
 }
 
 export interface SendingParts {
@@ -33,6 +37,8 @@ export interface SendingParts {
   credentials(): Credentials
   /** Likewise. */
   signing(): Signing
+  /** Absent: bodies lie with their tasks alone. */
+  readonly bodies: Pick<TaskBodies, 'open'> | undefined
   /** Hears why a task was parked for what it names. */
   refused(why: string): void
 }
@@ -48,28 +54,79 @@ class NameRefusedError extends RedriveError implements UnmadeError {
 
 const NO_CREDENTIALS = {}
 
-export function sendingOf(record: StoredTask, { send, credentials, signing, refused }: SendingParts): OwnSending {
+export function sendingOf(record: StoredTask, parts: SendingParts): OwnSending {
+  const { send, credentials, signing, bodies, refused } = parts
   const { principal, targetUrl, taskId } = record
   const names = senderDataOf(record)
+  const body = bodyIn(record)
   const { origin } = new URL(targetUrl)
   const give = names.credential === undefined ? undefined : credentials().giverOf(names.credential, principal, origin)
   const sign = names.signing === undefined ? undefined : signing().signerOf(names.signing, principal, taskId)
-  const refusal = [give, sign].find((each) => typeof each === 'string')
+  const store = body && (bodies ?? 'there is no store of bodies')
+  const refusal = [give, sign, store].find((each) => typeof each === 'string')
+  const own = body && typeof store === 'object' ? new OwnBody(body, store) : undefined
   return {
-    fetch: async (url, init) => {
+    fetch: async (url, init = {}) => {
       if (refusal !== undefined) {
         refused(refusal)
         throw new NameRefusedError(refusal)
       }
-      return send(principal, String(url), init ?? {})
+      // a redirect may have made a GET of it
+      const isWhole = !own || init.method === 'GET'
+      return isWhole ? send(principal, String(url), init) : own.send(send, principal, String(url), init)
     },
     credentials: typeof give === 'function' ? { [origin]: give } : NO_CREDENTIALS,
-    sign: typeof sign === 'function' ? sign : undefined,
+    sign: typeof sign === 'function' ? (own ? own.signing(sign) : sign) : undefined,
+  }
+}
+
+/** A body that lies elsewhere, on its way to the target. */
+class OwnBody {
+  readonly #body: TaskBody
+  readonly #store: Pick<TaskBodies, 'open'>
+  /** Read for the signature, which covers all of it. */
+  #whole: Uint8Array | undefined
+  #failed: unknown
+
+  constructor(body: TaskBody, store: Pick<TaskBodies, 'open'>) {
+    this.#body = body
+    this.#store = store
+  }
+
+  /** Signs over the bytes of the body. Where they cannot be had, it is not the signature that has failed: `send` says so. */
+  signing(sign: Sign): Sign {
+    return async (request) => {
+      try {
+        const parts: Uint8Array[] = []
+        for await (const part of await this.#store.open(this.#body)) parts.push(part as Uint8Array)
+        this.#whole = Buffer.concat(parts)
+      } catch (error) {
+        this.#failed = error
+        return {}
+      }
+      return sign({ ...request, body: this.#whole })
+    }
+  }
+
+  async send(send: Send, tenant: string | null, url: string, init: RequestInit): Promise<Response> {
+    if (this.#failed !== undefined) throw this.#failed
+    if (this.#whole) return send(tenant, url, { ...init, body: this.#whole as Uint8Array<ArrayBuffer> })
+    const stream = await this.#store.open(this.#body)
+    try {
+      return await send(tenant, url, init, { stream, bytes: this.#body.bytes })
+    } catch (error) {
+      const { errored } = stream
+      stream.destroy()
+      // what broke off was the body, and not the connection to the target
+      throw errored && 'unmade' in errored ? errored : error
+    }
   }
 }
 
 /** Throws where it is none of this service's making: such a task is put aside, and not sent without what it names. */
-export function senderDataOf({ senderData = {} }: Pick<StoredTask, 'senderData'>): SenderData {
+export function senderDataOf({
+  senderData = {},
+}: Pick<StoredTask, 'senderData'>): Pick<SenderData, 'credential' | 'signing' | 'callback'> {
   const { credential, signing, callback } = senderData
   return {
     ...nameIn('credential', credential),

@@ -11,6 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import { isLoopback } from './addresses.ts'
 import { pathOf } from './api/path.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { openBodies } from './bodies/open-bodies.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
 import type { Settings } from './cli/settings.ts'
@@ -52,6 +53,8 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   const opened = await openStore(settings.store, settings.name, settings.partitions).catch((error) => {
     throw new CommandError(reasonOf(error))
   })
+  const bodies =
+    settings.bodies === undefined ? undefined : await openBodies(settings.bodies, { clock: systemClock, cwd: io.cwd })
   const service = createService({
     ...reloadable(settings, isDev),
     store: opened.stores,
@@ -61,6 +64,10 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     hostNames: hostNamesOf(settings),
     corsOrigins: settings.corsOrigin ?? [],
     ...ui,
+    ...(bodies && { bodies }),
+    inlineBodyBytes: settings.inlineBody,
+    maxUploadBytes: settings.maxUpload,
+    uploadTtlMs: settings.uploadTtl,
     ...(settings.rate !== undefined && { rate: { perSecond: settings.rate } }),
     metricsOpen: settings.metricsOpen,
     policiesLocked: settings.policiesLocked,
@@ -68,6 +75,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     maxBodyBytes: settings.maxBody,
     concurrency: settings.concurrency,
     concurrencyPerOrigin: settings.concurrencyPerOrigin,
+    ...givenOf(settings, 'concurrencyPerTenant', 'tenantCapacity', 'tenantCapacityBytes'),
     attemptTimeoutMs: settings.attemptTimeout,
     connectTimeoutMs: settings.connectTimeout,
     ...(settings.egressProxy !== undefined && { egressProxy: settings.egressProxy }),
@@ -101,6 +109,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     ports,
     store: opened.shown,
     durability: opened.stores[0].durability,
+    bodies: bodies?.shown,
   })) {
     if (settings.logFormat === 'text') io.stdout.write(`${fact.text}\n`)
     else log({ level: 'info', ...fact.fields })
@@ -130,6 +139,13 @@ function assertSafe({ host, targets, allowAnyPublicTarget, role }: Settings, isD
   }
 }
 
+/** Those of the settings that were given. */
+function givenOf<Key extends keyof Settings>(settings: Settings, ...keys: readonly Key[]) {
+  return Object.fromEntries(keys.filter((key) => settings[key] !== undefined).map((key) => [key, settings[key]])) as {
+    readonly [key in Key]?: NonNullable<Settings[Key]>
+  }
+}
+
 const isLocal = (host: string): boolean => host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))
 
 function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
@@ -139,13 +155,16 @@ function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
 }
 
 function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
-  const { tokens, policies, defaultPolicy, credentials, signing, allowHttp, allowPrivate, targets } = settings
+  const { tokens, policies, defaultPolicy, credentials, signing, limits, tenants } = settings
+  const { allowHttp, allowPrivate, targets } = settings
   return {
     tokens: isDev ? undefined : tokens,
     policies,
     defaultPolicy,
     credentials,
     signing,
+    limits,
+    tenants,
     allowHttp,
     ...(allowPrivate && { allowPrivate }),
     ...(targets && { targets }),
@@ -185,7 +204,8 @@ async function listenOn(service: Service, settings: Settings, tls: Tls | undefin
   const isWorker = role === 'worker'
   const own: PathFilter = (path) =>
     (!isWorker || servesPath(workerPaths, path)) && (adminPort === undefined || !servesPath(adminPaths, path))
-  const first = await listen(answer(own), { host, port, tls })
+  const uploads = settings.bodies !== undefined
+  const first = await listen(answer(own), { host, port, tls, uploads })
   if (adminPort === undefined) return [first]
   // the inspector asks for tasks, too, and asks where it comes from
   const second = await listen(

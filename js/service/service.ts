@@ -18,12 +18,16 @@ import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './
 import { Operations } from './api/operations.ts'
 import { applyPolicies, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import type { BodyStore } from './bodies/body-store.ts'
+import { sweeperOf } from './bodies/sweeper.ts'
+import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
 import { Callbacks } from './callbacks.ts'
 import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
 import { queuedEvent, tellEvents } from './feed/events.ts'
 import { Feed } from './feed/feed.ts'
-import { makeGuard } from './guard.ts'
+import { type Guard, makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
+import { type ShareOptions, sharesOf } from './limits.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
 import {
@@ -48,7 +52,9 @@ export type TargetOptions = Pick<
 >
 
 /** The part of the options that `reload` may change while the service runs. */
-export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'allowPrivate' | 'targets'> {
+export interface ReloadableOptions
+  extends Pick<TargetOptions, 'allowHttp' | 'allowPrivate' | 'targets'>,
+    Pick<ShareOptions, 'limits' | 'tenants'> {
   /** Tokens of those who may ask; each belongs to a tenant, whose tasks it sees. undefined: there are no tokens, and everyone may do everything. */
   readonly tokens?: readonly ApiToken[] | undefined
   /** Policies that the API can name and not change. They win over those of the store. @default none */
@@ -61,7 +67,7 @@ export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'al
   readonly signing?: SigningsOptions
 }
 
-export interface ServiceOptions extends ReloadableOptions, TargetOptions {
+export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareOptions {
   /**
    * Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. A list of up to 64 of them are
    * partitions, always the same in the same order: a task lies in one of them. Each keeps to its share of every limit, rounded up, and keys,
@@ -86,6 +92,14 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions {
   readonly urlSecrets?: 'refuse' | 'keep'
   /** Largest request, in bytes. @default 1 MiB */
   readonly maxBodyBytes?: number
+  /** Where larger bodies lie, and those that are uploaded: made by `openBodies`. The service closes it. @default with their tasks */
+  readonly bodies?: BodyStore
+  /** With `bodies`: those up to so many bytes stay with their tasks. @default 64 KiB */
+  readonly inlineBodyBytes?: number
+  /** With `bodies`: the largest one that may be uploaded. @default 1 GiB */
+  readonly maxUploadBytes?: number
+  /** With `bodies`: how long one that was uploaded may be named by tasks, and how long a folder keeps any, in milliseconds. @default 35 days */
+  readonly uploadTtlMs?: number
   /** Most attempts in flight over all processes. 1..=10_000. @default 200 */
   readonly concurrency?: number
   /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1..=10_000. @default 20 */
@@ -143,6 +157,8 @@ export function createService(options: ServiceOptions): Service {
   const inspector = options.ui === true ? readInspector(options.uiFolder) : undefined
   const { partitionBy = 'tenant' } = options
   assertPartitionBy(partitionBy)
+  const given = storesOf(options.store)
+  let shares = sharesOf(options, given.length, partitionBy)
   let callbacks: Callbacks | undefined
   const watchOf = (n: number): StoreWatch => ({
     storeCalled: (...called) => metrics.storeCalled(...called),
@@ -158,21 +174,32 @@ export function createService(options: ServiceOptions): Service {
     agreeing = resolve
   })
   agreed.catch(() => {}) // told by `ready`
-  const stores = storesOf(options.store).map((each, n) => watchedStore(each, watchOf(n), clock, agreed))
+  const stores = given.map((each, n) =>
+    watchedStore(each, watchOf(n), clock, { mayTurn: agreed, shares: () => shares }),
+  )
   const first = stores[0] as ApiStore
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
   let { tokens } = options
-  let guard = makeGuard(targetsOf(options, metrics))
-  const transport = makeTransport({ ...targetsOf(options, metrics), guard: () => guard, clock })
+  let guardOf = guardsOf(options, metrics)
+  const transport = makeTransport({ ...targetsOf(options, metrics), guard: (tenant) => guardOf(tenant), clock })
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
+  const away = oncePerMinute(clock, (place, message) =>
+    log({ level: 'warn', event: 'bodies_failed', bodies: place, message }),
+  )
+  const bodies =
+    options.bodies &&
+    new TaskBodies(options.bodies, bodyLimitsOf(options), clock, ({ message, detail }) =>
+      away(options.bodies?.shown ?? '', detail === undefined ? message : `${message} (${detail})`),
+    )
   const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
   const sending = {
     send: transport.send,
     credentials: () => credentials,
     signing: () => signing,
+    bodies,
     refused: (why: string) => refused('', why),
   }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
@@ -204,6 +231,7 @@ export function createService(options: ServiceOptions): Service {
   // what an 'api' takes in, others send
   if (role === 'api') pause()
 
+  const sweeper = options.bodies && sweeperOf(options.bodies, bodyLimitsOf(options), clock, log)
   const state = { isReady: false, isLeaving: false, isDraining: false }
   const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
   let operations: Operations | undefined
@@ -221,6 +249,8 @@ export function createService(options: ServiceOptions): Service {
       ...{ store, clock, sanitizer, log: told },
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
+      left: (count) => metrics.leftUntold(count),
+      ...(bodies && { dropBody: (task) => bodies.dropBody(task) }),
       queued: (task) => {
         if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
       },
@@ -229,13 +259,15 @@ export function createService(options: ServiceOptions): Service {
       operations.start()
       callbacks.start()
     }
+    sweeper?.start()
     const api = makeApi({
       events: feed,
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
-      checkTarget: (url) => {
-        const refusal = guard.check(url)
+      checkTarget: (url, tenant) => {
+        const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
+      bodies,
       refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),
       settings: () => settings,
@@ -256,11 +288,13 @@ export function createService(options: ServiceOptions): Service {
     ready: opening.then(() => {}),
     fetch: (request, peer) => opening.then((api) => api.fetch(request, peer), cannotOpen),
     async reload(given) {
-      const next = makeGuard(targetsOf({ ...options, ...given }, metrics))
+      const next = guardsOf({ ...options, ...given }, metrics)
+      const nextShares = sharesOf({ ...options, ...given }, stores.length, partitionBy)
       const nextSettings = settingsOf({ ...options, ...given })
       const nextNamed = named(given)
       await applyPolicies(store.registry, given.policies ?? [])
-      guard = next
+      guardOf = next
+      shares = nextShares
       ;({ credentials, signing } = nextNamed)
       secrets.forget()
       settings = nextSettings
@@ -285,7 +319,17 @@ export function createService(options: ServiceOptions): Service {
       await Promise.all([operations?.stop(), callbacks?.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
+      await sweeper?.stop()
+      await options.bodies?.close()
     },
+  }
+}
+
+function bodyLimitsOf({ inlineBodyBytes, maxUploadBytes, uploadTtlMs }: ServiceOptions): BodyLimits {
+  return {
+    inlineBytes: inlineBodyBytes ?? 64 * 1024,
+    maxUploadBytes: maxUploadBytes ?? 2 ** 30,
+    uploadTtlMs: uploadTtlMs ?? 35 * DAY_MS,
   }
 }
 
@@ -348,6 +392,26 @@ function settingsOf(options: ServiceOptions): ApiSettings {
     corsOrigins,
   }
 }
+
+/** The guard of each tenant: that of the service, and its own targets among what that lets through. */
+function guardsOf(
+  options: TargetOptions & Pick<ShareOptions, 'tenants'>,
+  metrics: ServiceMetrics,
+): (tenant: string | null) => Guard {
+  const all = makeGuard(targetsOf(options, metrics))
+  const own = new Map<string, Guard>()
+  for (const [tenant, { targets }] of Object.entries(options.tenants ?? {})) {
+    if (targets) own.set(tenant, within(all, makeGuard(targetsOf({ ...options, targets }, metrics))))
+  }
+  return (tenant) => (tenant === null ? all : (own.get(tenant) ?? all))
+}
+
+/** A guard that lets through what both do. Addresses are judged alike. */
+const within = (all: Guard, own: Guard): Guard => ({
+  check: (url) => all.check(url) ?? own.check(url),
+  resolve: (hostname) => own.resolve(hostname),
+  refuseAddress: (hostname, address) => own.refuseAddress(hostname, address),
+})
 
 function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOptions {
   const { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca } = options

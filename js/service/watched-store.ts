@@ -1,8 +1,9 @@
 /** A store whose calls are timed and whose faults are counted. It answers exactly as the store does, and has no homes. */
 
-import type { Step, TaskStore, Turn } from '../api/store.ts'
+import type { Report, Step, StoreTerms, TaskStore, Turn } from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ApiStore } from './api/context.ts'
+import type { Shares } from './limits.ts'
 
 /** Hears of each call of a store that has ended. `code`: of the error that it rejected with. */
 export interface StoreWatch {
@@ -16,15 +17,22 @@ export interface StoreWatch {
 /** Calls that say nothing of the store's health: they only listen, or end it. */
 const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
+/** The service's own additions to what its queue asks of the store. */
+export interface StoreAdditions {
+  /** No turn is made before it resolves, and none at all where it rejects. */
+  readonly mayTurn?: Promise<void>
+  /** Limits as they are now. */
+  shares?(): Shares
+}
+
 /**
- * `mayTurn`: no turn is made before it resolves, and none at all where it rejects.
  * @throws TypeError where the store is not for everyone, or lacks what a service needs of it
  */
 export function watchedStore(
   store: TaskStore,
   watch: StoreWatch,
   clock: Clock,
-  mayTurn: Promise<void> = Promise.resolve(),
+  { mayTurn = Promise.resolve(), shares }: StoreAdditions = {},
 ): ApiStore {
   if (store.everyone !== true) {
     throw new TypeError(
@@ -64,9 +72,11 @@ export function watchedStore(
         const value = Reflect.get(target, key, target)
         const name = `${prefix}${String(key)}`
         if (name === 'turn') {
-          const turn = (...given: unknown[]) =>
-            mayTurn.then(() => store.turn(...(given as Parameters<TaskStore['turn']>)))
-          known.set(key, timed(name, target, turn))
+          const turn = (step: Step) => mayTurn.then(() => store.turn(limited(step, shares)))
+          known.set(key, timed(name, target, turn as (...given: unknown[]) => unknown))
+        } else if (name === 'configure' && shares) {
+          const quotaOf: StoreTerms['quotaOf'] = (principal) => shares().quotaOf?.(principal)
+          known.set(key, (terms: StoreTerms, report: Report) => store.configure?.({ ...terms, quotaOf }, report))
         } else if (typeof value === 'function')
           known.set(key, UNTIMED.has(name) ? value.bind(target) : timed(name, target, value))
         else if (key === 'registry' || key === 'pauses') known.set(key, watched(value, `${name}.`))
@@ -78,6 +88,9 @@ export function watchedStore(
   }
   return watched(store, '') as ApiStore
 }
+
+const limited = (step: Step, shares: StoreAdditions['shares']): Step =>
+  step.claim && shares ? { ...step, claim: { ...step.claim, ...shares().claim } } : step
 
 const lateIn = ({ now, claimed }: Turn): readonly number[] =>
   claimed.flatMap(({ dueAt }) => (dueAt === undefined ? [] : Math.max(0, now - dueAt)))

@@ -113,7 +113,7 @@ export class MemoryStore implements TaskStore {
       const claimed = claim
         ? claimDue(rows, claim, owner, found, now)
         : { claimed: [], more: false, blockedByLimit: false }
-      const { more: _, ...rest } = claimed
+      const { more: _, tokenAt: __, ...rest } = claimed
       const { ended, unreadable } = found
       const untold = Math.min(UNTOLD_COUNTED, rows.untold().length)
       return {
@@ -225,7 +225,12 @@ export class MemoryStore implements TaskStore {
   async countsOf(principal: string | null): Promise<OwnCounts> {
     const own = [...this.#rows.all()].filter((row) => matches(row, { principal }) && !row.unreadable)
     const count = (status: TaskStatus) => own.filter((row) => row.status === status).length
-    return { pending: count('PENDING'), inFlight: count('IN_FLIGHT'), exhausted: count('EXHAUSTED') }
+    return {
+      pending: count('PENDING'),
+      inFlight: count('IN_FLIGHT'),
+      exhausted: count('EXHAUSTED'),
+      ...(this.everyone && { bytes: this.#rows.shareOf(principal).bytes }),
+    }
   }
 
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {

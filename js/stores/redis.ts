@@ -71,6 +71,8 @@ const RULES: Rules<RedisStoreOptions> = {
   everyone: flag,
 }
 
+type Ends = Parameters<Required<TaskStore>['told']>[0]
+
 const ANSWER_MS = 10_000
 
 const unsaid = (name: string, error: unknown): string =>
@@ -159,6 +161,10 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       holdHome: async (owner, forMs) => void (await session.command('home', owner, String(forMs))),
       live: async () => ((await session.command('homes')) as readonly { toString(): string }[]).map(String).sort(),
     },
+    ...(options.everyone && {
+      untold: (limit: number) => reads.untold(session, limit),
+      told: (ends: Ends) => control.told(session, ends),
+    }),
     registry: registryOf(session, durably),
     pauses: pausesOf(session, durably),
     async close() {

@@ -15,18 +15,24 @@ const external = ['@node-rs/xxhash']
 
 /**
  * Leaves out what nothing asks for and no bundler finds out: undici's main file requires all of its parts (fetch, caches, web sockets),
- * and zod's passes on the messages in forty languages.
+ * zod's passes on the messages in forty languages, and that of AWS' signer has the whole core of their SDK.
  */
 const lean = {
   name: 'lean',
   setup({ onResolve, onLoad, resolve }) {
     onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'lean' }))
     onLoad({ filter: /./, namespace: 'lean' }, () => ({
-      contents: ['Client', 'ProxyAgent']
+      contents: ['Client', 'Pool', 'ProxyAgent']
         .map((name) => `export { default as ${name} } from '${undiciFile(name)}'`)
         .join('\n'),
       resolveDir: at(),
     }))
+    // its other form is one file that asks for the whole of the SDK's core
+    onResolve({ filter: /^@smithy\/signature-v4$/ }, () => ({
+      path: at('node_modules', '@smithy', 'signature-v4', 'dist-es', 'index.js'),
+    }))
+    // asked for by parts that are left out, and a file of its own all the same
+    onResolve({ filter: /^@smithy\/core\/event-streams$/ }, ({ path }) => ({ path, external: true }))
     onResolve({ filter: /\/locales\/index\.js$/ }, async ({ path, ...about }) => {
       if (about.pluginData === lean) return undefined
       const found = await resolve(path, { ...about, pluginData: lean })

@@ -127,7 +127,7 @@ test('S20 a task of a version that kept no sums is sent as before', async () => 
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(path)
   database.exec(
-    `DROP TABLE pauses; DROP TABLE registry; ALTER TABLE state DROP COLUMN line;
+    `DROP TABLE shares; ALTER TABLE state DROP COLUMN limited; ALTER TABLE lanes DROP COLUMN tat; ALTER TABLE lanes DROP COLUMN tokenAt; DROP TABLE pauses; DROP TABLE registry; ALTER TABLE state DROP COLUMN line;
     ALTER TABLE state DROP COLUMN pauses; ALTER TABLE state DROP COLUMN registry`,
   )
   database.exec(

@@ -11,6 +11,10 @@ storeContract('memory', memoryStore, undefined, {
     const store = memoryStore(terms)
     return [store, store]
   },
+  pairOfAll: (terms) => {
+    const store = memoryStore({ ...terms, everyone: true })
+    return [store, store]
+  },
 })
 
 test.for(Object.entries(mutants))('the contract tells %s from a store', async ([, open]) => {

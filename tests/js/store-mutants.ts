@@ -2,6 +2,7 @@
 // a check that cannot fail is none.
 
 import type {
+  Claim,
   ClaimedTask,
   Enqueued,
   Lease,
@@ -265,6 +266,64 @@ class BoundsEachLaneByItself extends MemoryStore {
   }
 }
 
+const withLimits = (step: Step, change: (limits: NonNullable<Claim['limits']>) => Claim['limits']): Step => {
+  const { claim } = step
+  if (!claim?.limits) return step
+  const { limits, ...rest } = claim
+  const changed = change(limits)
+  return { ...step, claim: { ...rest, ...(changed && { limits: changed }) } }
+}
+
+class IgnoresTheLimitOfAPrincipal extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    const { perPrincipal: _, ...claim } = step.claim ?? {}
+    return super.turn(step.claim ? { ...step, claim: claim as Claim } : step)
+  }
+}
+
+class GivesOneTokenTooMany extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    return super.turn(withLimits(step, (limits) => limits.map((one) => ({ ...one, burst: (one.burst ?? 1) + 1 }))))
+  }
+}
+
+/** Each lane has what its origin is to share. */
+class SharesNothing extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    return super.turn(withLimits(step, (limits) => limits.map(({ sharedBy: _, ...one }) => one)))
+  }
+}
+
+class TakesTheFirstLimitThatFits extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    return super.turn(
+      withLimits(step, (limits) => {
+        const first = limits.findIndex(({ origins }) => origins.includes('*'))
+        return first < 0 ? limits : limits.slice(0, first + 1)
+      }),
+    )
+  }
+}
+
+/** What waits for a token is looked for when something else happens. */
+class SleepsThroughATokenThatComes extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    const turn = await super.turn(step)
+    const isRated = step.claim?.limits?.some(({ perSecond }) => perSecond !== undefined)
+    return isRated && turn.nextInMs !== null && turn.nextInMs > 0 && turn.nextInMs <= 1_000
+      ? { ...turn, nextInMs: 1_000 }
+      : turn
+  }
+}
+
+/** All principals together may have what each may. */
+class HasOneQuotaForAll extends MemoryStore {
+  override configure({ quotaOf, ...terms }: StoreTerms): void {
+    const { capacity = terms.capacity, capacityBytes = terms.capacityBytes } = quotaOf?.('ann') ?? {}
+    super.configure({ ...terms, capacity, capacityBytes })
+  }
+}
+
 /** An origin is taken for the lane of no principal. */
 class ShutsOneLaneOfAnOrigin extends MemoryStore {
   override async turn({ claim, ...step }: Step): Promise<Turn> {
@@ -375,9 +434,16 @@ export const mutantsForEveryone: Readonly<Record<string, Open>> = {
   tellsWhicheverEnd,
   tellsOneEndOfATask,
   ...Object.fromEntries(
-    [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin].map((Mutant): [string, Open] => [
-      Mutant.name,
-      (terms) => new Mutant({ ...terms, everyone: true }),
-    ]),
+    [
+      IgnoresPauses,
+      BoundsEachLaneByItself,
+      ShutsOneLaneOfAnOrigin,
+      HasOneQuotaForAll,
+      IgnoresTheLimitOfAPrincipal,
+      GivesOneTokenTooMany,
+      SharesNothing,
+      TakesTheFirstLimitThatFits,
+      SleepsThroughATokenThatComes,
+    ].map((Mutant): [string, Open] => [Mutant.name, (terms) => new Mutant({ ...terms, everyone: true })]),
   ),
 }

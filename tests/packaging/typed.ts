@@ -9,6 +9,8 @@ import axios from 'axios'
 import { presets, type RedriveMark, redriveOf, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
 import { attachToAxios, isAccepted } from 'redrive/axios'
 import { registerBackgroundSync } from 'redrive/background-sync'
+import axiosRetry, { type AxiosRetryOptions, exponentialDelay, type IAxiosRetryConfig, isNetworkError } from 'redrive/compat/axios-retry'
+import { BackgroundSyncPlugin, Queue, type QueueEntry, type QueueOptions } from 'redrive/compat/workbox'
 import { loadCore } from 'redrive/core'
 import { wrapFetch } from 'redrive/fetch'
 import { indexedDbStore } from 'redrive/indexeddb'
@@ -33,6 +35,8 @@ export const days: number | undefined = presets.zizq.keyTtlMs
 export const modules: readonly object[] = [wasm, keys]
 export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
 export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
+export const entries = (reports: Queue): Promise<QueueEntry[]> => reports.getAll()
+export const plugin = (options: QueueOptions): Queue => new BackgroundSyncPlugin('reports', options).queue
 export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
 export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
 export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
@@ -44,6 +48,13 @@ export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['http
 export const untrace: () => void = attachOpenTelemetry(queue, links)
 export const pages: TaskStore = indexedDbStore({ name: 'tasks' })
 export const detach: () => void = attachToAxios(axios, queue)
+const retries: IAxiosRetryConfig = { retries: 2, retryDelay: exponentialDelay, retryCondition: (error) => isNetworkError(error) }
+export const ids: readonly number[] = Object.values(axiosRetry(axios.create(), { ...retries, queue } satisfies AxiosRetryOptions))
+export const retried: Promise<number | undefined> = axios
+  .get('/', { 'axios-retry': { retries: 1, onRetry: (count, { response }, { url }) => console.log(count, response?.status, url) } })
+  .then(({ config }) => config['axios-retry']?.retryCount)
+// @ts-expect-error a typo in an option is an error
+axiosRetry(axios, { retry: 1 })
 interface Order { readonly id: number }
 const placed = await axios.post<Order>('/orders', {}, { redrive: { waitMs: 1 } })
 export const id: number = placed.data.id
@@ -109,6 +120,7 @@ const commonJs = `
 import axios, { type AxiosResponse } from 'axios'
 import { type RedriveMark, redriveOf, RetryQueue } from 'redrive'
 import { attachToAxios, isAccepted } from 'redrive/axios'
+import axiosRetry, { isNetworkError } from 'redrive/compat/axios-retry'
 
 const api = axios.create()
 export const detach: () => void = attachToAxios(api, new RetryQueue(), { waitMs: 1 })
@@ -119,6 +131,8 @@ export async function order(): Promise<string> {
   const kept: string = isAccepted(deferred) ? deferred.data.taskId : deferred.data.id
   return kept + (given ?? redriveOf(new Error()))?.reason
 }
+axiosRetry(api, { retries: 2, retryCondition: (error) => isNetworkError(error), onRetry: (count, { response }) => console.log(count, response?.status) })
+api.get('/', { 'axios-retry': { retries: 1 } })
 // @ts-expect-error a typo in an option is an error
 api.get('/', { redrive: { retries: 1 } })
 `

@@ -203,6 +203,7 @@ async function serve(
     body,
     text,
     headers,
+    stream: row.bytes === undefined ? null : request.body,
     signal,
     charge: (more) => {
       course.fields = rates.charge(caller.id, settings.rate, more)

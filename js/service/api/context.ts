@@ -12,6 +12,7 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
+import type { TaskBodies } from '../bodies/task-bodies.ts'
 import type { Listening } from '../feed/types.ts'
 
 /** A store that a service can stand on. It is made with `everyone: true`. */
@@ -132,6 +133,8 @@ export interface ApiContext {
   refuseCredential?(name: string, tenant: string | null, origin: string): string | undefined
   /** Likewise of the keys that sign. */
   refuseSigning?(name: string, tenant: string | null): string | undefined
+  /** Bodies that lie apart from their tasks. Absent: there are none. */
+  readonly bodies?: Pick<TaskBodies, 'limits' | 'upload' | 'find' | 'keep' | 'open' | 'dropBody'> | undefined
   readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>
   readonly core: Pick<Core, 'canonicalJson' | 'backoffSchedule'>
   readonly clock: Clock

@@ -26,6 +26,8 @@ export interface Exchange<Query = unknown, Body = unknown> extends Services {
   /** The canonical JSON text (RFC 8785) of the body; '' where there was none. */
   readonly text: string
   readonly headers: Headers
+  /** The body of a route that takes bytes, unread; null: there was none. */
+  readonly stream: ReadableStream<Uint8Array> | null
   /** Aborted when the caller has left. No handler stops a write for it. */
   readonly signal: AbortSignal
   /** Counts so many more requests against the rate of the token: those that come after this one pay for them. */

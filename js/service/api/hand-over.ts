@@ -4,10 +4,13 @@
  * finds it.
  */
 
+import { schemaOf } from '../../api/records.ts'
 import type { Enqueued, NewTask } from '../../api/store.ts'
+import type { ResolvedPolicy } from '../../options/policy.ts'
+import { BodyStoreError } from '../bodies/body-store.ts'
 import { queuedEvent } from '../feed/events.ts'
 import type { Exchange } from './exchange.ts'
-import { checkTaskIn, fingerprintOf, newTaskOf } from './new-task.ts'
+import { bodiesAway, checkTaskIn, fingerprintOf, newTaskOf, withTimeFor } from './new-task.ts'
 import { Problem } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
 
@@ -41,11 +44,16 @@ interface Waiting {
 /** For each draft its receipt, or why there is none. Rejects with what is no matter of one task: a store that does not answer. */
 export async function handOver(drafts: readonly Draft[]): Promise<readonly (Receipt | Problem)[]> {
   const outcomes = new Map<number, Receipt | Problem>()
-  const ready: Waiting[] = []
+  const prepareds: Waiting[] = []
   for (const [at, draft] of drafts.entries()) {
     const made = await orProblem(prepared(draft))
-    if ('targetUrl' in made) ready.push({ at, task: made, exchange: draft.exchange })
+    if ('targetUrl' in made) prepareds.push({ at, task: made, exchange: draft.exchange })
     else outcomes.set(at, made)
+  }
+  const ready: Waiting[] = []
+  for (const [at, made] of await withBodiesApart(prepareds)) {
+    if (made instanceof Problem) outcomes.set(at, made)
+    else ready.push(made)
   }
   let waiting: readonly Waiting[] = ready
   for (let tries = 1; waiting.length > 0; tries++) {
@@ -56,6 +64,7 @@ export async function handOver(drafts: readonly Draft[]): Promise<readonly (Rece
     waiting = tries < TRIES ? gone : []
     if (tries === TRIES) for (const { at } of gone) outcomes.set(at, beingDeleted())
   }
+  await dropUnused(ready, outcomes)
   return drafts.map((_, at) => outcomes.get(at) as Receipt | Problem)
 }
 
@@ -72,13 +81,62 @@ async function orProblem<T>(work: Promise<T>): Promise<T | Problem> {
 async function prepared({ exchange, key }: Draft): Promise<NewTask | Receipt> {
   const checked = checkTaskIn(exchange.body, exchange)
   try {
-    return await newTaskOf(exchange, checked, key)
+    const task = await newTaskOf(exchange, checked, key)
+    // of a repeat a large body would be kept twice, for a moment
+    const earlier = isLarge(task, exchange) ? await repeatOf(exchange, key) : undefined
+    return earlier ?? task
   } catch (error) {
     // a request that was taken once is its task, whatever policies, targets and the clock would say today
     const earlier = error instanceof Problem ? await repeatOf(exchange, key) : undefined
     if (!earlier) throw error
     return earlier
   }
+}
+
+/** Whether the body of a task is too large to lie with it. */
+const isLarge = ({ body }: NewTask, { context: { bodies } }: Draft['exchange']): boolean =>
+  bodies !== undefined && body !== undefined && body.byteLength > bodies.limits.inlineBytes
+
+/** Bodies that are on their way to their store at once. */
+const AT_ONCE = 16
+
+/** Gives the tasks with large bodies in the store of bodies; those whose body it does not take, with the reason. */
+async function withBodiesApart(given: readonly Waiting[]): Promise<readonly (readonly [number, Waiting | Problem])[]> {
+  const done: (readonly [number, Waiting | Problem])[] = []
+  for (let from = 0; from < given.length; from += AT_ONCE) {
+    const group = given.slice(from, from + AT_ONCE)
+    done.push(
+      ...(await Promise.all(group.map(async (each) => [each.at, await orProblem(withBodyApart(each))] as const))),
+    )
+  }
+  return done
+}
+
+async function withBodyApart(waiting: Waiting): Promise<Waiting> {
+  const { task, exchange } = waiting
+  const { bodies } = exchange.context
+  const { body, ...rest } = task
+  if (!bodies || !body || !isLarge(task, exchange)) return waiting
+  const kept = await bodies.keep(exchange.newId(), task.principal, body).catch(bodiesAway)
+  // at its end the body goes, too
+  const own = { senderData: { ...task.senderData, body: kept }, tells: true as const }
+  const policy = withTimeFor(kept.bytes, rest.policy as ResolvedPolicy)
+  return { ...waiting, task: { ...rest, policy, ...own, schema: schemaOf(own) } }
+}
+
+/** Deletes the bodies of tasks that were not stored after all. One that is left is an orphan, which its age ends. */
+async function dropUnused(ready: readonly Waiting[], outcomes: ReadonlyMap<number, Receipt | Problem>): Promise<void> {
+  const unused = ready.filter(({ at, task }) => {
+    const outcome = outcomes.get(at)
+    return outcome instanceof Problem || outcome?.taskId !== task.taskId
+  })
+  await Promise.all(
+    unused.map(({ task, exchange }) =>
+      exchange.context.bodies?.dropBody(task).catch((error) => {
+        if (!(error instanceof BodyStoreError)) throw error
+      }),
+    ),
+  )
 }
 
 async function repeatOf(exchange: Draft['exchange'], key: string | undefined): Promise<Receipt | undefined> {
@@ -88,7 +146,7 @@ async function repeatOf(exchange: Draft['exchange'], key: string | undefined): P
   return earlier?.fingerprint === fingerprintOf(exchange) ? receiptOf(earlier.taskId, exchange) : undefined
 }
 
-/** What the store says of each. Where it refuses the call for what one of them is, they are asked about one by one. */
+/** Asks the store about each. Where it refuses the call for what one of them is, they are asked about one by one. */
 async function stored(waiting: readonly Waiting[]): Promise<readonly (Enqueued | Problem)[]> {
   const [first] = waiting as readonly [Waiting, ...Waiting[]]
   try {
@@ -111,7 +169,7 @@ async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): 
     if (context.events.isHeard) context.events.emit(queuedEvent(task, context.clock.now(), context))
     return firstReceipt(task, exchange)
   }
-  if (said.outcome === 'full') return isFull(exchange)
+  if (said.outcome === 'full') return said.of === 'principal' ? hasNoRoom(exchange) : isFull(exchange)
   return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(said)
 }
 
@@ -139,6 +197,12 @@ async function isFull({ context }: Draft['exchange']): Promise<Problem> {
   const { pending, inFlight, exhausted } = await context.store.counts()
   const held = `the store holds ${pending + inFlight + exhausted} tasks, dead letters included`
   return new Problem('queue-full', `${held}, and takes no more (--capacity, --capacity-bytes); nothing was stored`)
+}
+
+async function hasNoRoom({ context, caller }: Draft['exchange']): Promise<Problem> {
+  const own = await context.store.countsOf?.(caller.tenant)
+  const held = own ? `, and ${own.pending + own.inFlight + own.exhausted} tasks are held, dead letters included` : ''
+  return new Problem('quota-exceeded', `this tenant has no more room${held}; nothing was stored`)
 }
 
 function conflict({ taskId, outcome }: Enqueued): Problem {

@@ -9,9 +9,13 @@
 import { hash } from 'node:crypto'
 import { schemaOf } from '../../api/records.ts'
 import { laneName, type NewTask } from '../../api/store.ts'
+import { bodyMs } from '../../options/first-policy.ts'
+import type { ResolvedPolicy } from '../../options/policy.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { deadlineOf } from '../../stores/engine/rules.ts'
+import { BodyStoreError } from '../bodies/body-store.ts'
+import type { TaskBody } from '../bodies/task-bodies.ts'
 import type { SenderData } from '../sending.ts'
 import { callbackOf } from './callback.ts'
 import type { Exchange } from './exchange.ts'
@@ -92,10 +96,11 @@ export async function newTaskOf(
   const { body: task, caller, context, settings, policies } = exchange
   const { policyId = 'default', priority = 0, orderKey, idempotent } = task
   const now = context.clock.now()
-  const policy = await policies.resolve(policyId, task.policy)
+  const resolved = await policies.resolve(policyId, task.policy)
   const targetUrl = storedTarget(target, caller.tenant, context, settings)
   const headers = storedHeaders(task, context)
-  const senderData = senderDataFor(task, target.origin, exchange)
+  const senderData = await senderDataFor(task, target.origin, exchange)
+  const policy = withTimeFor(senderData?.body?.bytes ?? 0, resolved)
   const own = { ...(senderData && { senderData }), ...(senderData?.callback && { tells: true as const }) }
   const dueInMs = dueOf(task, now, settings.limits.maxDelayMs ?? MAX_DELAY_MS)
   const { expiresAt = FOREVER } = task
@@ -135,10 +140,13 @@ export async function newTaskOf(
   }
 }
 
-/** The parts of a task that only the sender reads; undefined: there are none. Throws 'credential-refused', or what is wrong with its callback. */
-function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): SenderData | undefined {
-  const { credential, signing } = task
-  const { context, caller } = exchange
+/**
+ * The parts of a task that only the sender reads; undefined: there are none. Throws 'credential-refused', 'body-ref-unknown', 'invalid', or what
+ * is wrong with its callback.
+ */
+async function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): Promise<SenderData | undefined> {
+  const { credential, signing, bodyRef } = task
+  const { context, settings, caller } = exchange
   const { tenant } = caller
   const refuse = (field: string, why: string | undefined): void => {
     if (why !== undefined) throw new Problem('credential-refused', `${field}: ${why}`)
@@ -146,13 +154,49 @@ function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): Sender
   const { refuseCredential = () => 'this service has none', refuseSigning = () => 'this service has none' } = context
   if (credential !== undefined) refuse('credential', refuseCredential(credential, tenant, origin))
   if (signing !== undefined) refuse('signing', refuseSigning(signing, tenant))
-  const callback = callbackOf(task, exchange)
-  if (credential === undefined && signing === undefined && !callback) return undefined
-  return {
-    ...(credential !== undefined && { credential }),
-    ...(signing !== undefined && { signing }),
-    ...(callback && { callback }),
+  const body = bodyRef === undefined ? undefined : await uploadedBody(bodyRef, tenant, context)
+  const { maxBodyBytes } = settings.limits
+  if (signing !== undefined && body && body.bytes > maxBodyBytes) {
+    const why = `a body of ${body.bytes} bytes is sent as it is read, and cannot be signed before; at most ${maxBodyBytes} (--max-body)`
+    throw invalid(`signing: ${why}`, 'signing')
   }
+  return withParts({ credential, signing, callback: callbackOf(task, exchange), body })
+}
+
+/** undefined: no part is there. */
+export function withParts(
+  parts: { readonly [K in keyof SenderData]: SenderData[K] | undefined },
+): SenderData | undefined {
+  const given = Object.entries(parts).filter(([, value]) => value !== undefined)
+  return given.length > 0 ? Object.fromEntries(given) : undefined
+}
+
+async function uploadedBody(
+  bodyRef: string,
+  tenant: string | null,
+  { bodies }: Exchange['context'],
+): Promise<TaskBody> {
+  const found = await bodies?.find(bodyRef, tenant).catch(bodiesAway)
+  if (found) return found
+  const why = bodies
+    ? 'it was never uploaded by this tenant, or is kept no longer'
+    : 'this service keeps no bodies apart'
+  throw new Problem('body-ref-unknown', `bodyRef: there is no such body: ${why}`)
+}
+
+/** Throws 'store-unavailable' where the store of bodies has failed. */
+export function bodiesAway(error: unknown): never {
+  if (error instanceof BodyStoreError) throw new Problem('store-unavailable', `${error.message}; nothing was stored`)
+  throw error
+}
+
+/** A policy that leaves an attempt the time that its body needs beside the limit to its answer. */
+export function withTimeFor(bytes: number, policy: ResolvedPolicy): ResolvedPolicy {
+  const { attemptTimeoutMs } = policy
+  const more = bodyMs(bytes)
+  return attemptTimeoutMs === undefined || more === 0
+    ? policy
+    : { ...policy, attemptTimeoutMs: attemptTimeoutMs + more }
 }
 
 function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): number {

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made of the route table: it cannot say what is not served. */
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi'
+import { TENANT_SHAPE } from '../tenant-shape.ts'
 import { LINES_TYPE } from './accept.ts'
 import { PROBLEM_JSON, PROBLEMS, type ProblemType, problemUri } from './problem.ts'
 import { type Answer, type HeaderIn, problemsOf, type Route } from './route.ts'
@@ -8,7 +9,6 @@ import { routes } from './routes.ts'
 import { POLICY_ID } from './schemas/policy.ts'
 import { problemOut } from './schemas/service.ts'
 import { TASK_ID } from './schemas/words.ts'
-import { TENANT_SHAPE } from './tokens.ts'
 
 const ABOUT = `Requests that are made until they succeed.
 
@@ -197,6 +197,15 @@ function pathOf(row: Route): RouteConfig {
     security: scope === null ? [] : [{ token: [] }],
     request: {
       ...(query && { query: query as never }),
+      ...(row.bytes !== undefined && {
+        body: {
+          // one of no bytes is a body, too
+          required: false,
+          content: {
+            'application/octet-stream': { schema: { type: 'string', format: 'binary', description: row.bytes } },
+          },
+        },
+      }),
       ...(body && {
         body: {
           required: !isBodyOptional,

@@ -62,6 +62,7 @@ export async function readBody(
   { core }: Pick<ApiContext, 'core'>,
 ): Promise<ReadBody> {
   const { body, isBodyOptional, lines } = row
+  if (row.bytes !== undefined) return { body: {}, text: '' }
   if (!body) {
     // nothing was asked for: what came is let go, unread
     await request.body?.cancel().catch(() => {})

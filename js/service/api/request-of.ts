@@ -123,13 +123,17 @@ export function storedHeaders({ headers = {}, json }: TaskIn, { sanitizer }: Api
 
 const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/
 
-/** The bytes of the body; undefined: there is none. `json` as canonical text. Throws 'invalid'. */
+/** The bytes of the body; undefined: there is none, or it was uploaded. `json` as canonical text. Throws 'invalid'. */
 export function bodyOf(task: TaskIn, method: string, core: ApiContext['core']): NewTask['body'] {
-  const { body, bodyEncoding, json } = task
+  const { body, bodyEncoding, json, bodyRef } = task
   if (body !== undefined && json !== undefined) throw invalid('json: give `body` or `json`, not both', 'json')
+  if (bodyRef !== undefined && (body ?? json) !== undefined) {
+    throw invalid('bodyRef: give `body`, `json` or `bodyRef`, one of them', 'bodyRef')
+  }
   if (bodyEncoding !== undefined && body === undefined) {
     throw invalid('bodyEncoding: it says how `body` is written, and there is none', 'bodyEncoding')
   }
+  if (bodyRef !== undefined) return withBody(method, undefined, 'bodyRef')
   if (json !== undefined) return withBody(method, utf8(core.canonicalJson(JSON.stringify(json))), 'json')
   if (body === undefined || body === '') return undefined
   if (bodyEncoding !== 'base64') return withBody(method, utf8(body), 'body')
@@ -137,7 +141,7 @@ export function bodyOf(task: TaskIn, method: string, core: ApiContext['core']): 
   return withBody(method, new Uint8Array(Buffer.from(body, 'base64')), 'body')
 }
 
-function withBody(method: string, bytes: Uint8Array, field: 'body' | 'json'): Uint8Array {
+function withBody<T>(method: string, bytes: T, field: 'body' | 'json' | 'bodyRef'): T {
   if (method === 'GET' || method === 'HEAD') throw invalid(`${field}: a ${method} has no body`, field)
   return bytes
 }

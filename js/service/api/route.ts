@@ -59,6 +59,8 @@ export interface RouteSpec<Query, Body> {
   readonly body?: z.ZodType<Body>
   /** No body is the same as `{}`. */
   readonly isBodyOptional?: true
+  /** The body is bytes of any type, which are left to the handler, unread. In words: what they are. */
+  readonly bytes?: string
   /** The body may also be lines, each a JSON text. */
   readonly lines?: LinesIn
   /** Largest body. @default `limits.maxBodyBytes` */
@@ -81,7 +83,7 @@ export type Route = RouteSpec<unknown, unknown>
 export const route = <Query = unknown, Body = unknown>(spec: RouteSpec<Query, Body>): Route => spec as unknown as Route
 
 /** The problems of a row, with those that any route like it may give. */
-export function problemsOf({ method, scope, body, isRead, problems }: Route): readonly ProblemType[] {
+export function problemsOf({ method, scope, body, bytes, isRead, problems }: Route): readonly ProblemType[] {
   const ofAll: ProblemType[] = [
     'bad-request',
     'forbidden',
@@ -93,5 +95,6 @@ export function problemsOf({ method, scope, body, isRead, problems }: Route): re
   const ofScoped: ProblemType[] = scope === null ? [] : ['unauthorized', 'rate-limited']
   const ofWrites: ProblemType[] = method === 'GET' || isRead ? [] : ['draining']
   const ofBodies: ProblemType[] = body ? ['body-too-large', 'unsupported-media-type', 'invalid'] : []
-  return [...new Set([...ofAll, ...ofScoped, ...ofWrites, ...ofBodies, ...problems])]
+  const ofBytes: ProblemType[] = bytes === undefined ? [] : ['length-required', 'body-too-large']
+  return [...new Set([...ofAll, ...ofScoped, ...ofWrites, ...ofBodies, ...ofBytes, ...problems])]
 }

@@ -2,6 +2,7 @@
 
 import { PROBLEMS, type ProblemType } from './problem.ts'
 import { problemsOf, type Route } from './route.ts'
+import { bodyRoutes } from './routes/bodies.ts'
 import { controlRoutes } from './routes/control.ts'
 import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { eventRoutes } from './routes/events.ts'
@@ -10,6 +11,7 @@ import { taskRoutes } from './routes/tasks.ts'
 
 export const routes: readonly Route[] = [
   ...taskRoutes,
+  ...bodyRoutes,
   ...policyRoutes,
   ...deadLetterRoutes,
   ...controlRoutes,

@@ -37,6 +37,7 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
     priority,
     ...(orderKey !== undefined && { orderKey }),
     ...(tags && { tags }),
+    ...bodyRefOf(record),
     ...(credential !== undefined && { credential }),
     ...(signing !== undefined && { signing }),
     ...(callback && { callback: { ...callback, url: sanitizer.url(callback.url) } }),
@@ -51,6 +52,14 @@ function namesIn(record: StoredTask): SenderData {
   } catch {
     return {}
   }
+}
+
+/** A body that lies apart from its task: an upload by its reference. */
+function bodyRefOf(record: StoredTask): { readonly bodyRef?: string } {
+  if (record.status === 'SUCCEEDED' || record.status === 'CANCELLED') return {}
+  const { upload, ref } = (record.senderData?.body ?? {}) as { readonly upload?: unknown; readonly ref?: unknown }
+  if (ref === undefined) return {}
+  return { bodyRef: typeof upload === 'string' ? upload : 'stored' }
 }
 
 /** The task with the status of its last attempt, which costs a look into its log. */

@@ -6,6 +6,7 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { TENANT_SHAPE } from '../tenant-shape.ts'
 import type { ApiToken, Scope } from './context.ts'
 import { Problem } from './problem.ts'
 
@@ -28,7 +29,6 @@ const sha256 = (given: string | Uint8Array): Buffer => createHash('sha256').upda
 
 /** The tenant for which a caller who sees all acts. */
 export const TENANT_HEADER = 'redrive-tenant'
-export const TENANT_SHAPE: RegExp = /^[!-~](?:[ -~]{0,253}[!-~])?$/
 
 export class Tokens {
   readonly #now: () => number

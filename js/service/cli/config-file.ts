@@ -164,6 +164,30 @@ const SIGNING_SCHEMA: JsonSchema = {
   },
 }
 
+const MOST = 1_000_000
+
+const LIMIT_SCHEMA: JsonSchema = {
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: false,
+  properties: {
+    concurrency: { type: 'integer', minimum: 1, maximum: MOST },
+    perSecond: { type: 'number', exclusiveMinimum: 0, maximum: MOST },
+    burst: { type: 'integer', minimum: 1, maximum: MOST },
+    sharedBy: { enum: ['origin', 'tenant'] },
+  },
+}
+
+const TENANT_SCHEMA: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    capacity: { type: 'integer', minimum: 1, maximum: MOST },
+    capacityBytes: { type: 'integer', minimum: 0 },
+    targets: { type: 'array', items: { type: 'string', minLength: 1 } },
+  },
+}
+
 /** The JSON Schema of the configuration file. */
 export function schemaOfConfig(): JsonSchema {
   const settings = Object.entries(FLAGS as AnyTable)
@@ -183,6 +207,8 @@ export function schemaOfConfig(): JsonSchema {
       policy: POLICY_SCHEMA,
       credential: CREDENTIAL_SCHEMA,
       signing: SIGNING_SCHEMA,
+      limit: LIMIT_SCHEMA,
+      tenant: TENANT_SCHEMA,
     },
   }
 }

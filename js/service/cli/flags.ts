@@ -5,6 +5,7 @@
  */
 
 import { parseCidr } from '../addresses.ts'
+import { s3Place } from '../bodies/s3-url.ts'
 import { MOST_PARTITIONS, type PartitionBy } from '../partitions.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
@@ -38,6 +39,8 @@ export interface FlagValues {
   readonly signing: string | Readonly<Record<string, unknown>> | undefined
   readonly concurrency: number
   readonly concurrencyPerOrigin: number
+  readonly concurrencyPerTenant: number | undefined
+  readonly limits: string | Readonly<Record<string, unknown>> | undefined
   readonly lease: number
   readonly attemptTimeout: number
   readonly partitions: number
@@ -51,10 +54,17 @@ export interface FlagValues {
   readonly policiesLocked: boolean
   readonly capacity: number
   readonly capacityBytes: number
+  readonly tenantCapacity: number | undefined
+  readonly tenantCapacityBytes: number | undefined
+  readonly tenants: string | Readonly<Record<string, unknown>> | undefined
   readonly retainEnded: number
   readonly retainDead: number
   readonly maxDead: number
   readonly maxBody: number
+  readonly bodies: string | undefined
+  readonly inlineBody: number
+  readonly maxUpload: number
+  readonly uploadTtl: number
   readonly role: 'api' | 'worker' | 'all'
   readonly config: string | undefined
   readonly drain: number
@@ -76,6 +86,10 @@ const target = kinds.text('a target', { placeholder: 'TARGET', ok: (value) => !!
 const network = kinds.text('a network', { placeholder: 'CIDR', ok: (value) => !!parseCidr(value, 'allowPrivate') })
 const hostName = kinds.text('a name', { placeholder: 'NAME', ok: kinds.isHost })
 const proxy = (value: string) => /^https?:\/\/./.test(value) && URL.canParse(value)
+
+/** Throws a TypeError that says more. */
+const isBodies = (value: string) =>
+  /^file:./.test(value) || (value.startsWith('s3:') && s3Place(value, {}) !== undefined)
 
 /** In the order of the help. */
 export const FLAGS: FlagTable<FlagValues> = {
@@ -99,6 +113,30 @@ export const FLAGS: FlagTable<FlagValues> = {
     }),
     default: 'default',
     help: 'Name of the queue within the store; processes of one name share their tasks',
+  },
+  bodies: {
+    group: 'Store',
+    kind: kinds.text('file:FOLDER or s3://BUCKET/PREFIX', { placeholder: 'URL', ok: isBodies }),
+    unless: 'with their tasks',
+    help: 'Where large bodies are kept: file:FOLDER, for one host, or s3://BUCKET/PREFIX?region=…&endpoint=…',
+  },
+  inlineBody: {
+    group: 'Store',
+    kind: kinds.size(0, 64 * MIB, '64KiB'),
+    default: 64 * 1024,
+    help: 'Largest body that stays with its task, where --bodies is given',
+  },
+  maxUpload: {
+    group: 'Store',
+    kind: kinds.size(0, 1024 * GIB, '1GiB'),
+    default: GIB,
+    help: 'Largest body that POST /bodies takes',
+  },
+  uploadTtl: {
+    group: 'Store',
+    kind: kinds.duration(60_000, 10 * YEAR, '35d'),
+    default: 35 * DAY,
+    help: 'How long an uploaded body may be named, and how long a folder keeps any body',
   },
   host: {
     group: 'Listening',
@@ -214,6 +252,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     default: 20,
     help: 'Most requests in flight to one origin',
   },
+  concurrencyPerTenant: {
+    group: 'Sending',
+    kind: kinds.whole(1, 10_000),
+    unless: 'no limit',
+    help: 'Most requests in flight of one tenant, over all processes',
+  },
+  limits: {
+    group: 'Sending',
+    kind: namedRecords('limits of targets', { $ref: '#/$defs/limit' }),
+    unless: 'none',
+    help: 'JSON file with the concurrency and the rate of single targets, over all processes',
+  },
   attemptTimeout: {
     group: 'Sending',
     kind: kinds.duration(1, HOUR),
@@ -291,6 +341,24 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.size(0, 2 ** 50, '4GiB'),
     default: 4 * GIB,
     help: 'Most bytes of their bodies',
+  },
+  tenantCapacity: {
+    group: 'Limits',
+    kind: kinds.whole(1, 1_000_000),
+    unless: 'no limit',
+    help: 'Most of them that one tenant may have; beyond that its new ones get 429',
+  },
+  tenantCapacityBytes: {
+    group: 'Limits',
+    kind: kinds.size(0, 2 ** 50, '64MiB'),
+    unless: 'no limit',
+    help: 'Most bytes of the bodies of one tenant',
+  },
+  tenants: {
+    group: 'Limits',
+    kind: namedRecords('tenants', { $ref: '#/$defs/tenant' }),
+    unless: 'none',
+    help: 'JSON file with what single tenants may have, and where they may send',
   },
   maxBody: {
     group: 'Limits',

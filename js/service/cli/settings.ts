@@ -2,6 +2,7 @@
 
 import type { RetryPolicy } from '../../api/policy.ts'
 import { type CredentialsOptions, checkCredentials } from '../credentials.ts'
+import { checkLimits, checkTenants, type LimitsOptions, type TenantsOptions } from '../limits.ts'
 import { loadCore } from '../load-core.ts'
 import { checkSigning, type SigningsOptions } from '../signing.ts'
 import { readConfig } from './config-file.ts'
@@ -16,13 +17,23 @@ import { namedOf, policiesOf, type TokenEntry, tokensOf } from './records.ts'
 export interface Settings
   extends Omit<
     FlagValues,
-    'tokens' | 'policies' | 'credentials' | 'signing' | 'config' | 'logFormat' | keyof DefaultFlags
+    | 'tokens'
+    | 'policies'
+    | 'credentials'
+    | 'signing'
+    | 'limits'
+    | 'tenants'
+    | 'config'
+    | 'logFormat'
+    | keyof DefaultFlags
   > {
   /** undefined: none are configured, and everything is allowed on loopback. An empty list allows nothing. */
   readonly tokens: readonly TokenEntry[] | undefined
   readonly policies: readonly RetryPolicy[]
   readonly credentials: CredentialsOptions
   readonly signing: SigningsOptions
+  readonly limits: LimitsOptions
+  readonly tenants: TenantsOptions
   /** The policy of tasks that name none, to be laid over the defaults of what is handed over. */
   readonly defaultPolicy: RetryPolicy
   readonly logFormat: 'json' | 'text'
@@ -59,6 +70,8 @@ export async function settingsOf(
     policies,
     credentials,
     signing,
+    limits,
+    tenants,
     config: _,
     logFormat = isTTY ? 'text' : 'json',
     defaultPolicy,
@@ -77,13 +90,16 @@ export async function settingsOf(
     policies: known,
     credentials: namedOf(credentials, 'credentials', cwd, checkCredentials),
     signing: namedOf(signing, 'signing', cwd, checkSigning),
+    limits: namedOf(limits, 'limits', cwd, checkLimits),
+    tenants: namedOf(tenants, 'tenants', cwd, checkTenants),
     defaultPolicy: defaultPolicyOf(
       { defaultPolicy, defaultRetryLimit, defaultBackoffBase, defaultBackoffExponent, defaultBackoffJitter },
       { policies: known, attemptTimeout: rest.attemptTimeout, core },
     ),
-    files: [file?.name, tokens, policies, credentials, signing, rest.tlsCert, rest.tlsKey, rest.tlsClientCa].filter(
-      (path) => typeof path === 'string',
-    ),
+    files: [
+      ...[file?.name, tokens, policies, credentials, signing, limits, tenants],
+      ...[rest.tlsCert, rest.tlsKey, rest.tlsClientCa],
+    ].filter((path) => typeof path === 'string'),
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The live view of a service: what happens to its tasks, told to those who listen. No part of it is a log: what nobody heard is gone. While
+ * The live view of a service: what happens to its tasks, told to those who listen. No part of it is a log: an event without a listener is gone. While
  * anyone listens, or has until a moment ago, the latest events are kept, so that a listener whose connection broke goes on where it was.
  *
  * Where the store carries messages between its processes, a listener hears all of them. A process with listeners says so every few

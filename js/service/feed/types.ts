@@ -14,7 +14,7 @@ export type FeedType = (typeof FEED_TYPES)[number]
 
 export interface FeedEvent {
   readonly type: FeedType
-  /** Whose it is; undefined: of no one tenant, for those who see all. */
+  /** Its tenant; undefined: of no one tenant, for those who see all. */
   readonly tenant: string | null | undefined
   /** undefined: of no one origin. */
   readonly origin: string | undefined

@@ -13,6 +13,7 @@ function count(tx: Tx, row: Row, by: 1 | -1): void {
   state[counter] = atLeast0(state[counter] + by)
   if (takesRoom(row)) state.bytes = atLeast0(state.bytes + by * row.bodyBytes)
   if (isLive(row) && !row.aside) countInLane(tx, row, by)
+  tx.ledger?.count(row, by)
 }
 
 function countInLane(tx: Tx, row: Row, by: 1 | -1): void {

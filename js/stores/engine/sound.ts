@@ -47,9 +47,9 @@ const isInstant = (value: unknown): boolean => typeof value === 'number' && valu
 const isText = (value: unknown, most: number = NAME_LENGTH): value is string =>
   typeof value === 'string' && value.length <= most
 const isName = (value: unknown, most?: number): boolean => isText(value, most) && isWellFormed(value)
-const orNull = (value: unknown, isRight: (value: unknown) => boolean): boolean => value === null || isRight(value)
-const orAbsent = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
-  value === undefined || isRight(value)
+type IsRight = (value: unknown) => boolean
+const orNull = (value: unknown, isRight: IsRight): boolean => value === null || isRight(value)
+const orAbsent = (value: unknown, isRight: IsRight): boolean => value === undefined || isRight(value)
 /** Whether a row may say so of what is counted. */
 export const isCount = (value: unknown): boolean => isInt(value, 0, MOST_IN_ROW)
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
@@ -134,38 +134,58 @@ export function isSoundTask(task: StoredTask): boolean {
 /** `isSoundTask` but for what `areSoundParts` looks at. */
 export const isSoundRequest = (task: StoredTask): boolean => unsoundField(task) === undefined
 
+/** What a field may say. `task`: all of it. */
+type IsSound = (value: unknown, task: StoredTask) => boolean
+
+const nullOr =
+  (isRight: IsRight): IsRight =>
+  (value) =>
+    orNull(value, isRight)
+const absentOr =
+  (isRight: IsRight): IsRight =>
+  (value) =>
+    orAbsent(value, isRight)
+const oneIn =
+  (words: ReadonlySet<unknown>): IsRight =>
+  (value) =>
+    words.has(value)
+const isU32: IsRight = (value) => isInt(value, 0, U32)
+const isKey: IsRight = (value) => isName(value) && HEADER_VALUE.test(value as string)
+const isMethod: IsRight = (value) => isText(value, METHOD_LENGTH) && isToken(value) && !FORBIDDEN.test(value)
+
 /** The fields of a request, each with its rule. */
-const FIELDS: readonly (readonly [name: string, isSound: (task: StoredTask) => boolean])[] = [
-  ['schema', (task) => isInt(task.schema, schemaOf(task), RECORD_SCHEMA)],
-  ['status', ({ status }) => STATUSES.has(status)],
-  ['reason', ({ reason }) => orAbsent(reason, (given) => ENDS.has(given))],
-  ['taskId', ({ taskId }) => isName(taskId) && taskId !== ''],
-  ['idempotencyKey', (task) => orNull(task.idempotencyKey, (key) => isName(key) && HEADER_VALUE.test(key as string))],
-  ['fingerprint', ({ fingerprint }) => isText(fingerprint)],
-  ['principal', ({ principal }) => orNull(principal, isName)],
-  ['home', ({ home }) => orNull(home, isName)],
-  ['orderKey', ({ orderKey }) => orAbsent(orderKey, isName)],
-  ['attemptNumber', ({ attemptNumber }) => isInt(attemptNumber, 0, U32)],
-  ['refunds', ({ refunds }) => isInt(refunds, 0, U32)],
-  ['phase', ({ phase }) => isInt(phase, -1, U32)],
-  ['previousDelayMs', ({ previousDelayMs: ms }) => typeof ms === 'number' && ms >= 0 && ms <= FAR],
-  ['marks', ({ marks }) => orAbsent(marks, (bits) => isInt(bits, 0, U32))],
-  ['priority', ({ priority }) => isInt(priority, -(2 ** 31), 2 ** 31 - 1)],
-  ['createdAt', ({ createdAt }) => isInstant(createdAt)],
-  ['dueAt', ({ dueAt }) => orNull(dueAt, isInstant)],
-  ['deadlineAt', ({ deadlineAt }) => orAbsent(deadlineAt, (at) => isInstant(at) || at === Number.POSITIVE_INFINITY)],
-  ['deadlineReason', ({ deadlineReason }) => orAbsent(deadlineReason, (reason) => DEADLINES.has(reason))],
-  ['parked', ({ parked }) => orAbsent(parked, isFlag)],
-  ['bodyBytes', ({ bodyBytes }) => isInt(bodyBytes, 0, U32)],
-  ['method', ({ method }) => isText(method, METHOD_LENGTH) && isToken(method) && !FORBIDDEN.test(method)],
-  ['headers', ({ headers }) => areHeaders(headers)],
-  ['targetUrl', isTarget],
+const FIELDS: readonly (readonly [name: keyof StoredTask, isSound: IsSound])[] = [
+  ['schema', (schema, task) => isInt(schema, schemaOf(task), RECORD_SCHEMA)],
+  ['status', oneIn(STATUSES)],
+  ['reason', absentOr(oneIn(ENDS))],
+  ['taskId', (id) => isName(id) && id !== ''],
+  ['idempotencyKey', nullOr(isKey)],
+  ['fingerprint', (print) => isText(print)],
+  ['principal', nullOr(isName)],
+  ['home', nullOr(isName)],
+  ['orderKey', absentOr(isName)],
+  ['attemptNumber', isU32],
+  ['refunds', isU32],
+  ['phase', (phase) => isInt(phase, -1, U32)],
+  ['previousDelayMs', (ms) => typeof ms === 'number' && ms >= 0 && ms <= FAR],
+  ['marks', absentOr(isU32)],
+  ['priority', (priority) => isInt(priority, -(2 ** 31), 2 ** 31 - 1)],
+  ['createdAt', isInstant],
+  ['dueAt', nullOr(isInstant)],
+  ['deadlineAt', absentOr((at) => isInstant(at) || at === Number.POSITIVE_INFINITY)],
+  ['deadlineReason', absentOr(oneIn(DEADLINES))],
+  ['parked', absentOr(isFlag)],
+  ['bodyBytes', isU32],
+  ['method', isMethod],
+  ['headers', areHeaders],
+  ['targetUrl', (_, task) => isTarget(task)],
 ]
 
 /** The first field of a request that is not sound. */
-const unsoundField = (task: StoredTask): string | undefined => FIELDS.find(([, isSound]) => !isSound(task))?.[0]
+const unsoundField = (task: StoredTask): string | undefined =>
+  FIELDS.find(([name, isSound]) => !isSound(task[name], task))?.[0]
 
-const isToken = (value: unknown): boolean => isText(value) && TOKEN.test(value)
+const isToken = (value: unknown): value is string => isText(value) && TOKEN.test(value)
 
 function areHeaders(headers: unknown): boolean {
   if (!isPlain(headers) || !isSmall(headers)) return false
@@ -198,24 +218,6 @@ export function partsOf(given: Partial<Parts>): Parts {
 
 const isLittle = (part: unknown): boolean => isKnownPolicy(part) || isSmall(part)
 
-const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => boolean])[] = [
-  // first of each: what comes after looks at all of it; not `every`, which leaves out the holes of an array
-  [
-    'withheldHeaders',
-    ({ withheldHeaders: names }) => isLittle(names) && Array.isArray(names) && [...names].every(isToken),
-  ],
-  ['requestInit', ({ requestInit }) => isLittle(requestInit) && isInit(requestInit)],
-  ['idempotent', ({ idempotent }) => orAbsent(idempotent, isFlag)],
-  ['meta', ({ meta }) => orAbsent(meta, isMeta)],
-  ['tags', ({ tags }) => orAbsent(tags, areTags)],
-  ['needs', ({ needs }) => orAbsent(needs, areNeeds)],
-  ['senderData', ({ senderData }) => orAbsent(senderData, (data) => isPlain(data) && isSmall(data))],
-  ['tells', ({ tells }) => orAbsent(tells, (given) => given === true)],
-  ['policy', ({ policy }) => isLittle(policy) && isPolicy(policy)],
-]
-
-const unsoundPart = (parts: Parts): string | undefined => PARTS.find(([, isSound]) => !isSound(parts))?.[0]
-
 /** As it may be shown: what is longer than a caller may give was written by other code. */
 const isMeta = (meta: unknown): boolean => isPlain(meta) && isSmall(meta, META_BYTES)
 const areTags = (tags: unknown): boolean =>
@@ -223,6 +225,21 @@ const areTags = (tags: unknown): boolean =>
 
 const areNeeds = (needs: unknown): boolean =>
   Array.isArray(needs) && needs.length <= MOST_NEEDS && [...needs].every((need) => isName(need, TEXT_LENGTH))
+
+const PARTS: readonly (readonly [name: keyof Parts, isSound: IsRight])[] = [
+  // first of each: what comes after looks at all of it; not `every`, which leaves out the holes of an array
+  ['withheldHeaders', (names) => isLittle(names) && Array.isArray(names) && [...names].every(isToken)],
+  ['requestInit', (init) => isLittle(init) && isInit(init)],
+  ['idempotent', absentOr(isFlag)],
+  ['meta', absentOr(isMeta)],
+  ['tags', absentOr(areTags)],
+  ['needs', absentOr(areNeeds)],
+  ['senderData', absentOr((data) => isPlain(data) && isSmall(data))],
+  ['tells', absentOr(isFlag)],
+  ['policy', (policy) => isLittle(policy) && isPolicy(policy)],
+]
+
+const unsoundPart = (parts: Parts): string | undefined => PARTS.find(([name, isSound]) => !isSound(parts[name]))?.[0]
 
 /** An unknown word is refused: a later version that stored it meant something that would be lost here. */
 function isInit(init: unknown): boolean {

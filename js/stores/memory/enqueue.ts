@@ -3,7 +3,7 @@
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isLater, isReadable, refusal } from '../engine/rules.ts'
 import { copyOf, keep } from './reads.ts'
-import { holdLane, keepLog, type Row, type Rows } from './rows.ts'
+import { freeAt, holdLane, keepLog, type Row, type Rows } from './rows.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -32,6 +32,7 @@ export function enqueueOne(
     const isSame = keeper.given.fingerprint === task.fingerprint
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }
+  if (rows.everyone && isOverQuota(rows, task, terms)) return { taskId, outcome: 'full', of: 'principal' }
   const { pending, inFlight, exhausted, bytes } = rows.counts
   const needed = bytes + (task.body?.byteLength ?? 0)
   if (pending + inFlight + exhausted >= terms.capacity || needed > terms.capacityBytes)
@@ -49,9 +50,18 @@ export function enqueueOne(
   return { taskId, outcome: 'stored', lease }
 }
 
+/** Whether a new task is more than its principal may have. */
+function isOverQuota(rows: Rows, { principal, body }: NewTask, { quotaOf }: StoreTerms): boolean {
+  const quota = quotaOf?.(principal)
+  if (!quota) return false
+  const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
+  const { held, bytes } = rows.shareOf(principal)
+  return held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
+}
+
 function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
   const { total = Number.POSITIVE_INFINITY, perLane = Number.POSITIVE_INFINITY } = wish
-  if (row.dueAt === null || row.lane.heldUntil > now || rows.isPaused(row.lane)) return false
+  if (row.dueAt === null || freeAt(row.lane) > now || rows.isPaused(row.lane)) return false
   if (rows.counts.inFlight >= total || row.lane.inFlight >= perLane) return false
   return isReadable(row.given) && refusal(row, row.policy, now) === undefined
 }

@@ -15,6 +15,7 @@ import {
   type StoreTerms,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import type { Bucket } from '../engine/limits.ts'
 import { type Note, noteOf, orderName, wasSent } from '../engine/rules.ts'
 import { pausedBy } from '../shared-settings.ts'
 
@@ -80,6 +81,8 @@ export interface Lane {
   holdEndsBy: number
   /** Rises with each claim from any lane; 0: never served. */
   served: number
+  /** Its tokens, where claims have given it a rate. */
+  readonly bucket: Bucket
 }
 
 export interface Hint {
@@ -96,9 +99,16 @@ const COUNTER = {
 } as const
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
+/** Whether its body takes room: a dead letter may be sent again. */
+const takesRoom = (row: Row): boolean => isLive(row) || row.status === 'EXHAUSTED'
 /** Whether its end is to be told, in a store for everyone. */
 export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
 export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
+
+const newBucket = (): Bucket => ({ tat: Number.NEGATIVE_INFINITY, tokenAt: Number.NEGATIVE_INFINITY })
+
+/** When a lane is let go: at the end of its hold, or with its next token. */
+export const freeAt = ({ heldUntil, bucket }: Lane): number => Math.max(heldUntil, bucket.tokenAt)
 
 /** Keeps a line of its history: among its attempts, or beside them. */
 export function keepLog(row: Row, log: AttemptLog): void {
@@ -148,6 +158,7 @@ export class Rows {
   readonly #orders = new Map<string, Set<Row>>()
   /** Principal and key -> the task that keeps it. */
   readonly #keys = new Map<string, Row>()
+  readonly #buckets = new Map<string, Bucket>()
   #lastSeq = 0
   #lastToken = 0
   #lastServed = 0
@@ -179,6 +190,31 @@ export class Rows {
     return [...this.all()].filter(isUntold).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
   }
 
+  /** The tokens that the lanes of an origin share, where claims have given it a rate. */
+  bucketOf(origin: string): Bucket {
+    const known = this.#buckets.get(origin)
+    if (known) return known
+    const made = newBucket()
+    this.#buckets.set(origin, made)
+    return made
+  }
+
+  /** Forgets tokens that are as good as new. */
+  forgetBuckets(now: number): void {
+    for (const [origin, { tat }] of this.#buckets) if (tat <= now) this.#buckets.delete(origin)
+  }
+
+  /** How many are in flight in the lanes that fit. */
+  inFlightOf(fits: (lane: Lane) => boolean): number {
+    return [...this.lanes.values()].filter(fits).reduce((sum, { inFlight }) => sum + inFlight, 0)
+  }
+
+  /** All that takes room of one principal's: how many, and the bytes of their bodies. */
+  shareOf(principal: string | null): { readonly held: number; readonly bytes: number } {
+    const own = [...this.all()].filter((row) => takesRoom(row) && row.given.principal === principal)
+    return { held: own.length, bytes: own.reduce((sum, row) => sum + bodyBytes(row), 0) }
+  }
+
   nextSeq(): number {
     return ++this.#lastSeq
   }
@@ -195,6 +231,7 @@ export class Rows {
       heldUntil: Number.NEGATIVE_INFINITY,
       holdEndsBy: Number.NEGATIVE_INFINITY,
       served: 0,
+      bucket: newBucket(),
     }
     this.lanes.set(lane, made)
     return made
@@ -230,7 +267,7 @@ export class Rows {
   forgetLane(lane: Lane, now: number): void {
     if (lane.rows > 0) return
     lane.served = 0
-    if (lane.heldUntil + CHANCE_MS <= now) this.lanes.delete(lane.name)
+    if (lane.heldUntil + CHANCE_MS <= now && lane.bucket.tat <= now) this.lanes.delete(lane.name)
   }
 
   /** Gives a lease: the attempt counts from here. */
@@ -320,6 +357,10 @@ export class Rows {
       lane.heldUntil += ms
       lane.holdEndsBy += ms
     }
+    for (const bucket of [...this.lanes.values()].map((lane) => lane.bucket).concat(...this.#buckets.values())) {
+      bucket.tat += ms
+      bucket.tokenAt += ms
+    }
     for (const [owner, until] of this.homes) this.homes.set(owner, until + ms)
   }
 
@@ -376,6 +417,6 @@ export class Rows {
     this.counts[COUNTER[row.status]] += by
     if (row.status === 'PENDING' && !row.unreadable) row.lane.pending += by
     if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
-    if (isLive(row) || row.status === 'EXHAUSTED') this.counts.bytes += by * bodyBytes(row)
+    if (takesRoom(row)) this.counts.bytes += by * bodyBytes(row)
   }
 }

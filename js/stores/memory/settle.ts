@@ -65,6 +65,7 @@ export interface Found {
 export function retain(rows: Rows, { retention }: StoreTerms, now: number): number {
   const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
   for (const lane of rows.lanes.values()) rows.forgetLane(lane, now)
+  rows.forgetBuckets(now)
   const terminal = [rows.of('SUCCEEDED'), rows.of('CANCELLED')]
   const deleted = trim(rows, terminal, now - terminalMs, maxTerminal, SWEEP, now)
   return trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted, now)

@@ -58,8 +58,16 @@ export async function purge(
   return (await session.command('erase', idBytes(taskId), tagFor(principal), wanted)) as number
 }
 
-/** Dead letters of one script. */
+/** Tasks of one script. */
 const MOST = 256
+
+export async function told(session: Session, ends: Parameters<Whole['told']>[0]): Promise<void> {
+  for (let from = 0; from < ends.length; from += MOST) {
+    const part = ends.slice(from, from + MOST)
+    const packed = part.map(({ taskId, endedAt }) => new Packer(32).f64(endedAt).bytes(idBytes(taskId)).done())
+    await session.command('told', String(part.length), ...packed)
+  }
+}
 
 export async function redrive(
   session: Session,

@@ -50,8 +50,7 @@ export function sharedOf(
   { meta, tags, senderData }: Pick<NewTask, 'meta' | 'tags' | 'senderData'>,
   text: string,
 ): Shared | undefined {
-  if (meta !== undefined || senderData !== undefined || tags !== undefined || text.length > LONGEST_SHARED)
-    return undefined
+  if ((meta ?? tags ?? senderData) !== undefined || text.length > LONGEST_SHARED) return undefined
   const known = shared.get(text)
   if (known) return known
   if (shared.size >= MOST_KNOWN) shared.clear()
@@ -100,7 +99,7 @@ export function argsOf({ task, text, common }: Prepared, isShared: (shared: Shar
   const { ageMs = 0, serverMs = 0, marks = 0, holdLaneForMs = 0, deadlineReason = 'total_budget', policy } = task
   const packed = new Packer(192)
     .u16(task.schema)
-    .u8(mayRepeat(task) ? 1 : 0, DEADLINES.indexOf(deadlineReason))
+    .u8(mayRepeat(task) ? 1 : 0, DEADLINES.indexOf(deadlineReason), task.tells ? 1 : 0)
     .u40(RANKS - task.priority)
     .f64(task.dueInMs, serverMs, ageMs, task.deadlineInMs)
     .u32(task.attemptNumber)
@@ -171,29 +170,29 @@ const ROW = {
   asked: 3,
   parked: 4,
   behind: 5,
-  schema: 6,
-  rank: 16,
-  due: 21,
-  seq: 29,
-  deadline: 37,
-  first: 45,
-  token: 53,
-  settledToken: 61,
-  leaseUntil: 69,
-  ended: 77,
-  attempt: 93,
-  bodyBytes: 97,
-  turn: 125,
-  server: 133,
-  created: 141,
-  phase: 149,
-  delay: 157,
-  refunds: 165,
-  marks: 169,
-  why: 173,
-  owner: 192,
+  schema: 7,
+  rank: 17,
+  due: 22,
+  seq: 30,
+  deadline: 38,
+  first: 46,
+  token: 54,
+  settledToken: 62,
+  leaseUntil: 70,
+  ended: 78,
+  attempt: 94,
+  bodyBytes: 98,
+  turn: 126,
+  server: 134,
+  created: 142,
+  phase: 150,
+  delay: 158,
+  refunds: 166,
+  marks: 170,
+  why: 174,
+  owner: 193,
 } as const
-const LEAST = 196
+const LEAST = 197
 
 /** The status that a row says. */
 export const statusIn = ({ row }: Pick<Kept, 'row'>): TaskStatus | undefined => STATUSES[row[ROW.status] as number]

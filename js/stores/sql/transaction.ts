@@ -49,19 +49,12 @@ export type LineupOf = (database: Database, state: State) => Lineup
 
 const OWN_LINES: LineupOf = () => ({ everyone: false })
 
-/** The ledger of a database for everyone. */
-export interface SqlLedger extends Ledger {
-  /** A condition for the index of ended tasks, in a query for those that retention may delete. */
-  readonly outlived: string
-  inserted(row: TaskRow): void
-}
-
 export class Transaction implements Tx {
   readonly database: Database
   readonly terms: StoreTerms
   readonly now: number
   readonly lineup: Lineup
-  readonly ledger: SqlLedger | undefined
+  declare readonly ledger?: Ledger | undefined
   readonly hints: Hint[] = []
   unreadable = 0
   /** Something was deleted of what a task has said. */
@@ -72,13 +65,7 @@ export class Transaction implements Tx {
   #wrote = false
   readonly #lanes: HeldLanes
 
-  constructor(
-    database: Database,
-    clock: StoreClock,
-    terms: StoreTerms,
-    lineupOf: LineupOf = OWN_LINES,
-    ledgerOf?: (tx: Transaction) => SqlLedger | undefined,
-  ) {
+  constructor(database: Database, clock: StoreClock, terms: StoreTerms, lineupOf: LineupOf = OWN_LINES) {
     this.database = database
     this.terms = terms
     this.#state = readState(database)
@@ -86,7 +73,6 @@ export class Transaction implements Tx {
     const { now, shiftMs } = clock.read(this.#state)
     this.now = now
     this.#lanes = new HeldLanes(database, now, this.lineup)
-    this.ledger = ledgerOf?.(this)
     if (shiftMs === 0) return
     shiftInstants(database, shiftMs)
     this.#state.clockSteps++
@@ -168,7 +154,6 @@ export class Transaction implements Tx {
   insert(row: TaskRow, body: Uint8Array | undefined): void {
     insertRow(this.database, row)
     if (body) this.database.keepBody(row.row, body)
-    this.ledger?.inserted(row)
     this.#wrote = true
     this.#lanes.entered(row)
   }
@@ -241,13 +226,13 @@ export class Transaction implements Tx {
     this.#lanes.changed(lane)
   }
 
-  /** Those that ended before `before`, or the `surplus` that ended first. */
-  oldest({ statuses, before, surplus }: Outlived, most: number): TaskRow[] {
+  /** Those that ended before `before`, or the `surplus` that ended first. `from`: which may be deleted. */
+  oldest({ statuses, before, surplus }: Outlived, most: number, from: string = ENDED): TaskRow[] {
     const isLetter = statuses[0] === 'EXHAUSTED' ? 1 : 0
-    const [ended, order] = [`${ENDED}${this.ledger?.outlived ?? ''}`, `ORDER BY endedAt, seq ${LIMIT}`]
-    const aged = rowsFound(this.database, `${ended} AND endedAt < ? ${order}`, isLetter, before, most)
+    const order = `ORDER BY endedAt, seq ${LIMIT}`
+    const aged = rowsFound(this.database, `${from} AND endedAt < ? ${order}`, isLetter, before, most)
     if (surplus <= aged.length) return aged
-    return rowsFound(this.database, `${ended} ${order}`, isLetter, Math.min(surplus, most))
+    return rowsFound(this.database, `${from} ${order}`, isLetter, Math.min(surplus, most))
   }
 
   endHolds(): void {

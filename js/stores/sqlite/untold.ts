@@ -1,20 +1,20 @@
 /** Ends that are to be told, in a file for everyone: a mark of each task, and an index of those whose end was not told. */
 
-import { type TaskStore, type Turn, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
+import { type TaskStore, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
 import { storedTask } from '../engine/shown.ts'
 import { type Database, LIMIT } from '../sql/database.ts'
-import { allFound } from '../sql/rows.ts'
+import { allFound, type TaskRow } from '../sql/rows.ts'
 import type { Transaction } from '../sql/transaction.ts'
 
-/** The values of the column `tells`; 0: its end is no matter of anyone's. */
-export const TELLS = 1
+/** The values of the column `tells`; 0: it has not ended, or its end is not to be told. */
+const TELLS = 1
 const TOLD = 2
 
 const IS_UNTOLD = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
 const UNTOLD = `FROM tasks INDEXED BY tasks_untold WHERE ${IS_UNTOLD}`
 
 /** Retention finds what it may delete without a step for each task that it may not. */
-export const OUTLIVED = ` AND tells <> ${TELLS}`
+export const OUTLIVED: string = ` AND tells <> ${TELLS}`
 
 /** The indexes of ended tasks as a file for everyone has them, and as others do. */
 export const endedIndexes = (everyone: boolean): readonly string[] => [
@@ -25,15 +25,10 @@ export const endedIndexes = (everyone: boolean): readonly string[] => [
   ...(everyone ? [`CREATE INDEX tasks_untold ON tasks (endedAt, seq) WHERE ${IS_UNTOLD}`] : []),
 ]
 
-/** Marks a task that is new as one that tells, where its record says so. */
-export function markTelling(tx: Transaction, { row, record }: { readonly row: number; readonly record: string }): void {
+/** Marks a task that has ended, or that has another end, as one that tells, where its record says so. */
+export function markUntold(tx: Transaction, { row, record }: Pick<TaskRow, 'row' | 'record'>): void {
   if ((JSON.parse(record) as { readonly tells?: true }).tells)
     tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ?`, row)
-}
-
-/** The end of a task that had another one, which was told. */
-export const markUntold = (tx: Transaction, { row }: { readonly row: number }): void => {
-  tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ? AND tells = ${TOLD}`, row)
 }
 
 /** The file, as far as it is asked here. */
@@ -66,9 +61,6 @@ function untold(database: Database, limit: number): Untold[] {
   return found
 }
 
-/** The turn with the number of ends to be told that it leaves. */
-export function withUntold({ database }: Transaction, turn: Turn): Turn {
-  const counted = `SELECT count(*) AS untold FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`
-  const { untold } = database.one<{ readonly untold: number }>(counted) ?? { untold: 0 }
-  return untold > 0 ? { ...turn, untold } : turn
-}
+/** How many ends are to be told, as far as a turn counts them. */
+export const untoldCount = (database: Database): number =>
+  database.one<{ readonly n: number }>(`SELECT count(*) AS n FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`)?.n ?? 0

@@ -12,19 +12,19 @@ interface Change {
   readonly to: string
 }
 
-const CREATE = 'js/service/api/handlers/create.ts'
+const HAND_OVER = 'js/service/api/hand-over.ts'
 const NEW_TASK = 'js/service/api/new-task.ts'
+const ENQUEUES = 'await first.exchange.context.store.enqueue(waiting.map(({ task }) => task))'
 const CALLBACKS = 'js/service/callbacks.ts'
-const ENQUEUES = 'await enqueue(task, exchange)'
 const RULES = 'await policies.resolve(policyId, task.policy)'
 
 const CHANGES = {
   // H1
   'forgets-posts': [
     {
-      file: CREATE,
+      file: HAND_OVER,
       from: ENQUEUES,
-      to: `Math.random() < 0.2 ? { outcome: 'stored' as const, taskId: task.taskId } : ${ENQUEUES}`,
+      to: `Math.random() < 0.2 ? waiting.map(({ task }) => ({ outcome: 'stored' as const, taskId: task.taskId })) : ${ENQUEUES}`,
     },
   ],
   // H4; of files alone

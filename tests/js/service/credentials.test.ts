@@ -1,71 +1,14 @@
 // Credentials and signatures on their way: from where their operator keeps them to the target, and nowhere else.
 
-import { writeFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createService, type ServiceLogEntry, type ServiceOptions } from '../../../js/service.ts'
+import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { eventually } from '../eventually.ts'
-import { sha256, tokenFor } from './api/setup.ts'
-import { folder, json, post as postTo, start } from './program.ts'
-
-interface Seen extends IncomingHttpHeaders {
-  readonly body: string
-}
-
-/** A target on loopback; `answer` gives the status for what it hears. */
-async function target(answer: (seen: Seen) => number = () => 200) {
-  const seen: Seen[] = []
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part) => parts.push(part))
-    request.on('end', () => {
-      const heard = { ...request.headers, body: Buffer.concat(parts).toString() }
-      seen.push(heard)
-      response.writeHead(answer(heard)).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { origin, url: `${origin}/orders`, seen }
-}
-
-async function setup(options: Partial<ServiceOptions> = {}) {
-  const log: ServiceLogEntry[] = []
-  const store = memoryStore({ everyone: true })
-  const service = createService({ store, allowLoopback: true, log: (entry) => log.push(entry), ...options })
-  onTestFinished(() => service.close({ drainMs: 0 }))
-  await service.ready
-  const ask = async (path: string, init: RequestInit = {}) =>
-    service.fetch(new Request(`http://localhost${path}`, init))
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    })
-  const ended = async (answer: Response, headers: Record<string, string> = {}) => {
-    const { taskId } = await json(answer)
-    return json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20', ...headers } }))
-  }
-  return { service, store, log, ask, post, ended }
-}
-
-const QUICK = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' } as const
-
-/** A secret of this test, read from a file that may be written again. */
-function secretFile(text: string) {
-  const cwd = folder({ secret: text })
-  const path = join(cwd, 'secret')
-  return { from: `file:${path}`, write: (next: string) => writeFileSync(path, next) }
-}
+import { tokenFor } from './api/setup.ts'
+import { QUICK, secretFile, setup, target } from './named-setup.ts'
+import { json } from './program.ts'
 
 describe('a credential', () => {
   test('is read for each attempt, laid over its headers, and shown nowhere', async () => {
@@ -306,104 +249,6 @@ test('S16 each task of two tenants has the credential of its own, over 2,000 of 
   const got = new Map(seen().map((heard) => [String(heard['idempotency-key']), heard.authorization]))
   expect(Object.fromEntries(got)).toEqual(Object.fromEntries(expected))
   expect((await ask('/stats', { headers: { authorization: 'Bearer a' } })).status).toBe(200)
-})
-
-describe('a signature', () => {
-  const whsec = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-
-  test('is made for each attempt over what is sent, and passes the reference library', async () => {
-    const { url, seen } = await target(() => (seen.length < 2 ? 503 : 200))
-    const { from } = secretFile(whsec)
-    const { post, ended, log, store } = await setup({ signing: { hooks: { keys: [{ from }] } } })
-    const task = await ended(
-      await post('/retry-tasks', { targetUrl: url, json: { order: 'Zoë' }, signing: 'hooks', policy: QUICK }),
-    )
-    expect(task).toMatchObject({ status: 'SUCCEEDED', signing: 'hooks' })
-    for (const { body, ...headers } of seen) {
-      expect(headers['webhook-id']).toBe(task.taskId)
-      expect(new Webhook(whsec).verify(body, headers as Record<string, string>)).toEqual({ order: 'Zoë' })
-    }
-    const told = JSON.stringify([log, task, (await store.list({ limit: 10 })).tasks])
-    expect(told).not.toContain(whsec.slice(6))
-    for (const { 'webhook-signature': signature } of seen) expect(told).not.toContain(String(signature).slice(3))
-  })
-
-  test('whose key cannot be read gives the attempt back', async () => {
-    const { url, seen } = await target()
-    const { from, write } = secretFile('whsec_short')
-    const { post, ask, log } = await setup({ signing: { hooks: { keys: [{ from }] } } })
-    const { taskId } = await json(
-      await post('/retry-tasks', { targetUrl: url, json: 1, signing: 'hooks', policy: QUICK }),
-    )
-    await eventually(() => log.filter(({ event }) => event === 'signing_failed').length).toBe(1)
-    expect(seen).toEqual([])
-    write(whsec)
-    const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
-    expect(ended).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
-  })
-})
-
-describe('the program', () => {
-  test('reads both from files of their own, again on SIGHUP, and says what it has by name', async () => {
-    const { origin, url, seen } = await target()
-    const tokens = [{ sha256: sha256('rd_a'), tenant: 'acme', scopes: ['tasks:write', 'tasks:read'] }]
-    const credential = (name: string) => ({
-      api: {
-        origins: [origin],
-        tenants: ['acme'],
-        headers: { authorization: { from: `env:${name}`, prefix: 'Bearer ' } },
-      },
-    })
-    const cwd = folder({
-      'tokens.json': tokens,
-      'credentials.json': credential('ONE'),
-      'redrive.config.json': { signing: { hooks: { keys: [{ from: 'file:whsec' }], tenants: '*' } } },
-      whsec: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
-    })
-    const args = [
-      '--tokens',
-      'tokens.json',
-      '--credentials',
-      'credentials.json',
-      '--allow-http',
-      '--allow-private',
-      '127.0.0.1/32',
-      '--targets',
-      `:${new URL(url).port}`,
-    ]
-    const service = await start(args, cwd, { ONE: 'the-first', TWO: 'the-second' })
-    expect(service.lines.find(({ event }) => event === 'credentials')).toMatchObject({ names: ['api'] })
-    expect(service.lines.find(({ event }) => event === 'signing')).toMatchObject({ names: ['hooks'] })
-    const send = () =>
-      postTo(
-        `${service.url}/retry-tasks`,
-        { targetUrl: url, json: 1, credential: 'api', signing: 'hooks' },
-        { authorization: 'Bearer rd_a' },
-      )
-    expect((await send()).status).toBe(201)
-    await eventually(() => seen.length).toBe(1)
-    writeFileSync(join(cwd, 'credentials.json'), JSON.stringify(credential('TWO')))
-    service.child.kill('SIGHUP')
-    await service.logged('reloaded')
-    expect((await send()).status).toBe(201)
-    await eventually(() => seen.length).toBe(2)
-    expect(seen.map(({ authorization }) => authorization)).toEqual(['Bearer the-first', 'Bearer the-second'])
-    expect(seen[1]?.['webhook-signature']).toMatch(/^v1,/)
-    expect(JSON.stringify(service.lines)).not.toMatch(/the-first|the-second/)
-  })
-
-  test('takes a function from a configuration that is a module', async () => {
-    const { origin, url, seen } = await target()
-    const cwd = folder({
-      'redrive.config.mjs': `export default { credentials: { api: { origins: ['${origin}'], headers: ({ taskId }) => ({ 'x-for': taskId }) } } }`,
-    })
-    const service = await start([], cwd)
-    const { taskId } = await json(
-      await postTo(`${service.url}/retry-tasks`, { targetUrl: url, json: 1, credential: 'api' }),
-    )
-    await eventually(() => seen.length).toBe(1)
-    expect(seen[0]?.['x-for']).toBe(taskId)
-  })
 })
 
 const api = { origins: ['https://api.test'], headers: { authorization: { from: 'env:A' } } }

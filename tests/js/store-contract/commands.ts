@@ -96,7 +96,7 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
       },
     )
     const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
-    const answer = await world.step((store) => turnOn(store, { owner, settle, hold, renew, claim }))
+    const answer = await world.turn((store) => turnOn(store, { owner, settle, hold, renew, claim }), claim)
     world.settled(settle, answer, renew)
     world.laneHeld(hold)
     if (claim) await world.claimed(answer, claim)
@@ -108,7 +108,7 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
 
 const claimOnlyOf = (claims: fc.Arbitrary<Claim>) =>
   command('claim', fc.record({ owner: any.owners, claim: claims }), async (world, { owner, claim }) => {
-    const answer = await world.step((store) => turnOn(store, { owner, settle: [], renew: [], claim }))
+    const answer = await world.turn((store) => turnOn(store, { owner, settle: [], renew: [], claim }), claim)
     await world.claimed(answer, claim)
   })
 
@@ -120,6 +120,9 @@ const enqueue = command(
   },
 )
 
+/** Some commands read the clock, or not, as a store likes. */
+const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
+
 /** Those that ended first are told; some of these ends are of another moment, and are none. */
 const tell = command(
   'tell',
@@ -130,7 +133,8 @@ const tell = command(
       const end = untold[i]
       return end ? [{ taskId: end.task.taskId, endedAt: end.endedAt + offset }] : []
     })
-    await world.step(async (store) => store.told?.(ends))
+    await seeTime(world)
+    await world.both(async (store) => store.told?.(ends))
     await world.both(async (store) => (await store.untold?.(100)) ?? [])
   },
 )
@@ -186,9 +190,6 @@ const due = command(
   },
 )
 
-/** Pauses read the clock, or not, as a store likes. */
-const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
-
 const pause = command('pause', any.pauses, async (world, scope) => {
   if (!world.store.pauses) return
   await seeTime(world)
@@ -218,9 +219,11 @@ const purge = command('purge', purges, (world, filter) =>
 
 const pass = command('pass', any.passes, async ({ clock }, ms) => clock.step(ms))
 
-const configure = command('configure', any.terms, async (world, terms) => {
+const configure = command('configure', any.terms, async (world, { quotas, ...given }) => {
   const { store, reference } = world
   if (!store.configure) return
+  const quotaOf = (principal: string | null) => (principal === null ? quotas?.ofNone : quotas?.ofAnn)
+  const terms = { ...given, ...(quotas && { quotaOf }) }
   world.maxLaneHoldMs = terms.maxLaneHoldMs
   store.configure(terms)
   reference.configure?.(terms)

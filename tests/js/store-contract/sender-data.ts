@@ -47,7 +47,6 @@ export function senderDataRules(open: Open): void {
     ['schema', { tells: true, schema: PLAIN_SCHEMA }],
     ['senderData', { senderData: [1] as never }],
     ['senderData', { senderData: 'x' as never }],
-    ['tells', { tells: false as never, schema: RECORD_SCHEMA }],
     ['tells', { tells: 1 as never, schema: RECORD_SCHEMA }],
   ])(
     'S20 a task whose %s an earlier version would take for another is refused, and nothing is stored',

@@ -1,6 +1,9 @@
 /** GET, DELETE and the rest of /retry-tasks: what one may ask about a task, and do to it. */
 
+import { Readable } from 'node:stream'
 import type { StoredTask } from '../../../api/store.ts'
+import { BodyMissingError, BodyStoreError } from '../../bodies/body-store.ts'
+import { bodyIn, type TaskBody } from '../../bodies/task-bodies.ts'
 import { etagOf, isKnown } from '../etag.ts'
 import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
@@ -89,17 +92,32 @@ export async function getBody(exchange: Exchange): Promise<Reply> {
   const { caller, context } = exchange
   const taskId = idOf(exchange)
   const record = await seenTask(taskId, caller, context)
-  const bytes = await context.store.body(taskId)
+  const apart = bodyIn(record)
+  const bytes = apart ? await bytesApart(apart, record, exchange) : await context.store.body(taskId)
   if (bytes === undefined) throw missingBody(record)
   return {
     status: 200,
-    body: bytes as Uint8Array<ArrayBuffer>,
+    body: bytes as BodyInit,
     headers: {
       'content-type': record.headers['content-type'] ?? 'application/octet-stream',
       'content-disposition': `attachment; filename="${taskId}"`,
       // a page that a stranger has sent is not to run here
       'content-security-policy': "sandbox; default-src 'none'",
     },
+  }
+}
+
+/** A body that lies apart from its task, as a stream. Throws 'body-gone', 'store-unavailable'. */
+async function bytesApart(body: TaskBody, { taskId }: StoredTask, { context }: Exchange): Promise<ReadableStream> {
+  try {
+    const { bodies } = context
+    if (!bodies)
+      throw new Problem('no-body-store', `the body of task ${taskId} lies in a store that this process has not`)
+    return Readable.toWeb(await bodies.open(body)) as unknown as ReadableStream
+  } catch (error) {
+    if (error instanceof BodyMissingError) throw new Problem('body-gone', `task ${taskId}: ${error.message}`)
+    if (error instanceof BodyStoreError) throw new Problem('store-unavailable', error.message)
+    throw error
   }
 }
 

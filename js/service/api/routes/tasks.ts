@@ -52,7 +52,9 @@ const REFUSALS = [
   'idempotency-conflict',
   'url-secret',
   'header-refused',
+  'body-ref-unknown',
   'queue-full',
+  'quota-exceeded',
 ] as const
 
 export const taskRoutes: readonly Route[] = [
@@ -208,7 +210,7 @@ export const taskRoutes: readonly Route[] = [
     answers: {
       200: { description: 'The bytes', contentType: '*/*', headers: { 'content-disposition': 'attachment' } },
     },
-    problems: ['not-found', 'body-gone'],
+    problems: ['not-found', 'body-gone', 'no-body-store'],
     handle: getBody,
   }),
 ]

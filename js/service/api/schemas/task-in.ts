@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi'
 import type { RetryPolicy } from '../../../api/policy.ts'
+import { REF_EXAMPLE, REF_SHAPE } from '../../bodies/body-ref.ts'
 import { NAME_SHAPE } from '../../named.ts'
 import { ENDS, type End } from '../ends.ts'
 import { policyOverlay } from './policy.ts'
@@ -14,6 +15,7 @@ export interface TaskIn {
   readonly body?: string | undefined
   readonly bodyEncoding?: 'utf8' | 'base64' | undefined
   readonly json?: unknown
+  readonly bodyRef?: string | undefined
   readonly idempotencyKey?: string | undefined
   readonly policyId?: string | undefined
   readonly policy?: Partial<RetryPolicy> | undefined
@@ -76,6 +78,10 @@ export const taskIn: z.ZodType<TaskIn> = z
     json: z.unknown().optional().meta({
       description:
         'In place of `body`: any JSON, sent as its canonical text (RFC 8785), as application/json unless headers say otherwise',
+    }),
+    bodyRef: z.string().regex(REF_SHAPE, 'expected a reference as `POST /bodies` gives it').optional().meta({
+      description: 'In place of `body`: the reference of one that was uploaded by `POST /bodies`',
+      example: REF_EXAMPLE,
     }),
     idempotencyKey: z.string().regex(KEY_SHAPE, 'expected 1 to 255 visible ASCII characters').optional().meta({
       description:

@@ -50,7 +50,10 @@ const TASK_FIELDS = {
   method: z.string(),
   headers: z.record(z.string(), z.string()).meta({ description: 'Empty once the task has succeeded or was cancelled' }),
   withheldHeaders: z.array(z.string()),
-  bodyRef: z.literal('inline').optional().meta({ description: 'Absent: there is no body, or not any more' }),
+  bodyRef: z.string().optional().meta({
+    description:
+      'Where the body is: `inline` with the task, `stored` apart from it, or the reference of an upload. Absent: there is none, or not any more',
+  }),
   policyId: z.string(),
   attemptNumber: count('Attempts begun so far'),
   nextAttemptAt: at('Epoch ms; null: in flight, ended, parked or behind others of its order').nullable(),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ApiToken, Scope } from '../../../../js/service/api/context.ts'
 import { routes } from '../../../../js/service/api/routes.ts'
+import { memoryBodies } from '../bodies/memory-bodies.ts'
 import { type Asked, idOf, ORDERS, setup, tokenFor, typeOf, type World } from './setup.ts'
 
 const SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write', 'policies:write', 'metrics', 'admin']
@@ -44,13 +45,16 @@ const OWNED = /\{(?:taskId|operationId|pauseId)\}/
 test.for(routes.map((row) => [row.method, row.path, row] as const))(
   '%s %s is for whom it is for',
   async ([method, path, row]) => {
-    const world = await setup({ tokens: TOKENS })
+    const world = await setup({ tokens: TOKENS, bodies: memoryBodies() })
     const { deadId = '', ...ids } = await things(world)
     const named: Readonly<Record<string, string>> = path.startsWith('/dead-letters') ? { ...ids, taskId: deadId } : ids
     const real = path.replace(/\{(\w+)\}/g, (_, name) => named[name] ?? '')
+    const raw = row.bytes === undefined ? {} : { raw: 'x' }
+    const length = row.bytes === undefined ? {} : { 'content-length': '1' }
     const body = row.body && (BODIES[row.operationId] ?? {})
     const said = async (token?: string, headers: Asked['headers'] = {}) => {
-      const answer = await world.ask(method, real, { body, headers, ...(token !== undefined && { token }) })
+      const asked = { body, ...raw, headers: { ...length, ...headers }, ...(token !== undefined && { token }) }
+      const answer = await world.ask(method, real, asked)
       return { status: answer.status, type: answer.status < 400 ? '' : typeOf(answer), answer }
     }
     if (row.scope === null) {

@@ -20,6 +20,8 @@ import type {
   Scope,
   TargetRefusal,
 } from '../../../../js/service/api/context.ts'
+import type { BodyStore } from '../../../../js/service/bodies/body-store.ts'
+import { type BodyLimits, TaskBodies } from '../../../../js/service/bodies/task-bodies.ts'
 import { tellEvents } from '../../../../js/service/feed/events.ts'
 import { Feed } from '../../../../js/service/feed/feed.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
@@ -82,6 +84,8 @@ export const SETTINGS: ApiSettings = {
   hostNames: ['localhost'],
 }
 
+const BODY_LIMITS: BodyLimits = { inlineBytes: 1_024, maxUploadBytes: 1_048_576, uploadTtlMs: 86_400_000 }
+
 export interface WorldOptions {
   readonly kind?: StoreKind
   readonly tokens?: readonly ApiToken[]
@@ -89,6 +93,9 @@ export interface WorldOptions {
   readonly capacity?: number
   /** The files below `/ui`. @default there is no such path */
   readonly inspector?: InspectorFiles
+  /** Keeps large bodies apart from tasks. @default none */
+  readonly bodies?: BodyStore
+  readonly bodyLimits?: Partial<BodyLimits>
   /** Tasks that are due are sent. @default true */
   readonly sends?: boolean
 }
@@ -140,6 +147,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     version: '0.0.0-test',
     inspector: options.inspector,
     checkTarget: () => now.refusal,
+    bodies: options.bodies && new TaskBodies(options.bodies, { ...BODY_LIMITS, ...options.bodyLimits }, clock),
     settings: () => now.settings,
     tokens: () => now.tokens,
     state: { isReady: () => now.isReady, isStoreWell: () => true, isDraining: () => now.isDraining },
@@ -178,7 +186,10 @@ const askOf =
       ...(signal && { signal }),
     })
     const response = await api.fetch(request)
-    const text = await response.text()
+    // such an answer has no end
+    const isStream = response.headers.get('content-type') === 'text/event-stream'
+    if (isStream) await response.body?.cancel()
+    const text = isStream ? '' : await response.text()
     const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '') && text !== ''
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
   }

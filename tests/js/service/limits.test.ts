@@ -1,0 +1,223 @@
+// Limits of single targets and tenants: what they say to the store, and that they hold over all processes and partitions.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { limitsOf, sharesOf } from '../../../js/service/limits.ts'
+import { createService, type ServiceOptions } from '../../../js/service.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
+import { eventually } from '../eventually.ts'
+import { sha256, tokenFor } from './api/setup.ts'
+import { folder, json, post, start } from './program.ts'
+
+describe('limits in the store’s words', () => {
+  test('a target is the limit of all tenants unless it says otherwise', () => {
+    expect(
+      limitsOf({
+        'https://api.example.com': { concurrency: 5, perSecond: 0.5, burst: 3 },
+        'https://*.example.com': { perSecond: 10, sharedBy: 'tenant' },
+      }),
+    ).toEqual([
+      { origins: 'https://api.example.com', concurrency: 5, perSecond: 0.5, burst: 3, sharedBy: 'origin' },
+      { origins: 'https://*.example.com', perSecond: 10, sharedBy: 'lane' },
+    ])
+  })
+
+  test.each<[string, object, string]>([
+    ['https://a.test', {}, "limits['https://a.test']: expected concurrency, perSecond, or both"],
+    ['https://a.test', { burst: 2, concurrency: 1 }, 'burst: perSecond is missing'],
+    ['https://a.test', { concurrency: 0 }, 'concurrency'],
+    ['https://a.test', { perSecond: 0 }, 'perSecond'],
+    ['https://a.test', { perSecond: 1, sharedBy: 'lane' }, 'sharedBy'],
+    ['https://a.test', { rate: '10/s' }, 'rate'],
+    ['https://a.test/path', { perSecond: 1 }, 'an exact origin'],
+    ['a.test', { perSecond: 1 }, 'an exact origin'],
+  ])('%s: %j is refused, and told why', (origins, limit, why) => {
+    expect(() => limitsOf({ [origins]: limit })).toThrow(why)
+  })
+
+  test('what may lie in several partitions is divided among them, and what lies in one is not', () => {
+    const options = {
+      limits: {
+        'https://a.test': { concurrency: 5, perSecond: 10, burst: 4 },
+        'https://b.test': { concurrency: 5, perSecond: 10, burst: 4, sharedBy: 'tenant' as const },
+      },
+      concurrencyPerTenant: 10,
+      tenantCapacity: 100,
+      tenants: { acme: { capacity: 7, capacityBytes: 1_000 } },
+    }
+    const [shared, own] = [
+      { origins: 'https://a.test', concurrency: 3, perSecond: 5, burst: 2, sharedBy: 'origin' },
+      { origins: 'https://b.test', concurrency: 5, perSecond: 10, burst: 4, sharedBy: 'lane' },
+    ]
+    const byTenant = sharesOf(options, 2, 'tenant')
+    expect(byTenant.claim).toEqual({ limits: [shared, own], perPrincipal: 10 })
+    expect([byTenant.quotaOf?.('acme'), byTenant.quotaOf?.('other'), byTenant.quotaOf?.(null)]).toEqual([
+      { capacity: 7, capacityBytes: 1_000 },
+      { capacity: 100 },
+      { capacity: 100 },
+    ])
+    const byLane = sharesOf(options, 2, 'lane')
+    expect(byLane.claim).toEqual({ limits: [shared, own], perPrincipal: 5 })
+    expect(byLane.quotaOf?.('acme')).toEqual({ capacity: 4, capacityBytes: 500 })
+    expect(sharesOf(options, 2, 'policy').claim.limits).toEqual([
+      shared,
+      { ...shared, origins: 'https://b.test', sharedBy: 'lane' },
+    ])
+    expect(sharesOf({}, 2, 'tenant')).toEqual({ claim: {}, quotaOf: undefined })
+  })
+
+  test.each<[string, Partial<ServiceOptions>]>([
+    ['concurrencyPerTenant', { concurrencyPerTenant: 0 }],
+    ['tenantCapacity', { tenantCapacity: 1.5 }],
+    ['tenants.acme', { tenants: { acme: { capacity: 0 } } }],
+    ['tenants', { tenants: { '': {} } }],
+    ['targets', { tenants: { acme: { targets: ['nowhere'] } } }],
+  ])('createService names the option %s', (name, options) => {
+    expect(() => createService({ store: memoryStore({ everyone: true }), ...options })).toThrow(name)
+  })
+})
+
+/** A target that tells how many requests it has at most at one time, and when each came. */
+async function target(holdMs = 0) {
+  const seen: { tenant: string; at: number }[] = []
+  let now = 0
+  let most = 0
+  const server = createServer((request, response) => {
+    most = Math.max(most, ++now)
+    seen.push({ tenant: String(request.headers['x-tenant'] ?? ''), at: performance.now() })
+    request.resume().on('end', () =>
+      setTimeout(() => {
+        now--
+        response.end()
+      }, holdMs),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, most: () => most }
+}
+
+const TENANTS = ['acme', 'other']
+const token = (name: string) => ({ authorization: `Bearer rd_${name}` })
+
+async function service(options: Partial<ServiceOptions>) {
+  const made = createService({
+    store: memoryStore({ everyone: true }),
+    tokens: TENANTS.map((name) => ({
+      ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
+      sha256: sha256(`rd_${name}`),
+    })),
+    allowHttp: true,
+    allowPrivate: ['127.0.0.0/8'],
+    ...options,
+  })
+  onTestFinished(() => made.close({ drainMs: 0 }))
+  await made.ready
+  const ask = (path: string, tenant: string, body: unknown) =>
+    made.fetch(
+      new Request(`http://localhost${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...token(tenant) },
+        body: JSON.stringify(body),
+      }),
+    )
+  return { made, ask }
+}
+
+test('S17 a tenant over its quota gets 429 and a time to come back, and others are not touched', async () => {
+  const { ask } = await service({ tenants: { acme: { capacity: 2 } }, targets: ['https://api.example.com'] })
+  const task = { targetUrl: 'https://api.example.com/', json: 1, delayMs: 60_000 }
+  expect((await ask('/retry-tasks', 'acme', task)).status).toBe(201)
+  expect((await ask('/retry-tasks', 'acme', task)).status).toBe(201)
+  const refused = await ask('/retry-tasks', 'acme', task)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+  expect(await json(refused)).toMatchObject({
+    type: 'urn:redrive:problem:quota-exceeded',
+    detail: 'this tenant has no more room, and 2 tasks are held, dead letters included; nothing was stored',
+  })
+  expect((await ask('/retry-tasks', 'other', task)).status).toBe(201)
+  const batch = await json(await ask('/retry-tasks/batch', 'acme', { tasks: [task] }))
+  expect(batch.outcomes).toMatchObject([{ status: 429 }])
+})
+
+test('a tenant sends to its own targets among those of the service', async () => {
+  const { ask, made } = await service({
+    targets: ['https://*.example.com'],
+    tenants: { acme: { targets: ['https://a.example.com', 'https://elsewhere.test'] } },
+  })
+  const to = async (tenant: string, host: string) =>
+    (await ask('/retry-tasks', tenant, { targetUrl: `https://${host}/`, json: 1, delayMs: 60_000 })).status
+  expect([await to('acme', 'a.example.com'), await to('acme', 'b.example.com')]).toEqual([201, 422])
+  expect([await to('acme', 'elsewhere.test'), await to('other', 'b.example.com')]).toEqual([422, 201])
+  await made.reload({ tokens: [tokenFor('x', 'acme', 'tasks:write')], targets: ['https://*.example.com'] })
+})
+
+describe('over processes', () => {
+  const config = (origin: string, more: object) => ({
+    'redrive.config.json': {
+      tokens: TENANTS.map((name) => ({
+        ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
+        sha256: sha256(`rd_${name}`),
+      })),
+      targets: [origin],
+      allowHttp: true,
+      allowPrivate: ['127.0.0.0/8'],
+      ...more,
+    },
+  })
+
+  test('S7 four processes together never pass the rate of a target in any window, nor its concurrency', async () => {
+    const { origin, seen, most } = await target(60)
+    const [perSecond, burst, concurrency, count] = [40, 5, 3, 100]
+    const cwd = folder(config(origin, { limits: { [origin]: { perSecond, burst, concurrency } } }))
+    const programs = await Promise.all([1, 2, 3, 4].map(() => start([], cwd)))
+    const tasks = Array.from({ length: count / 2 }, () => ({ targetUrl: `${origin}/`, json: 1 }))
+    for (const [i, tenant] of TENANTS.entries()) {
+      expect((await post(`${programs[i]?.url}/retry-tasks/batch`, { tasks }, token(tenant))).status).toBe(200)
+    }
+    await eventually(() => seen.length).toBe(count)
+    expect(most()).toBeLessThanOrEqual(concurrency)
+    // a request may be late on its way, and so come closer to the next: by no more than the slack that a busy machine needs
+    const slack = 3
+    const times = seen.map(({ at }) => at)
+    const over = times.flatMap((from, i) =>
+      times.slice(i).flatMap((to, n) => {
+        const allowed = burst + ((to - from) * perSecond) / 1_000 + slack
+        return n + 1 > allowed ? [`${n + 1} within ${(to - from).toFixed(1)} ms, of ${allowed.toFixed(1)}`] : []
+      }),
+    )
+    expect(over).toEqual([])
+    // and all of the rate is used
+    expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(
+      ((count - burst - slack) / perSecond) * 1_000,
+    )
+  })
+
+  test('L4 a tenant that floods keeps another from nothing: its share is full, and the other goes at once', async () => {
+    const { origin, seen } = await target(50)
+    const cwd = folder(config(origin, { concurrencyPerTenant: 4, concurrencyPerOrigin: 20 }))
+    const programs = await Promise.all([1, 2].map(() => start([], cwd)))
+    const flood = Array.from({ length: 200 }, () => ({
+      targetUrl: `${origin}/`,
+      json: 1,
+      headers: { 'x-tenant': 'acme' },
+    }))
+    await post(`${programs[0]?.url}/retry-tasks/batch`, { tasks: flood }, token('acme'))
+    await eventually(() => seen.length).toBeGreaterThan(20)
+    const before = seen.length
+    await post(
+      `${programs[1]?.url}/retry-tasks`,
+      { targetUrl: `${origin}/`, json: 1, headers: { 'x-tenant': 'other' } },
+      token('other'),
+    )
+    await eventually(() => seen.some(({ tenant }) => tenant === 'other')).toBe(true)
+    // of the flood no more went before it than was in flight, and what a turn may have taken meanwhile
+    const at = seen.findIndex(({ tenant }) => tenant === 'other')
+    expect(at - before).toBeLessThan(40)
+    await eventually(() => seen.length).toBe(201)
+  })
+})
