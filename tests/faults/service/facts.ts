@@ -3,7 +3,7 @@
 import type { Visit } from '../../servers/start.mjs'
 import { type Counts, FOREVER, GRAIN_MS, grouped, type Row } from '../checks.ts'
 import type { Call } from './clients.ts'
-import type { Exit, Struck } from './fleet.ts'
+import type { Death, Exit, Struck } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import type { PauseSpan } from './operator.ts'
 import type { CallbackVisit } from './receiver.ts'
@@ -77,7 +77,7 @@ export interface ServiceFacts {
   readonly failedOperations: readonly string[]
   readonly struck: readonly Struck[]
   readonly exits: readonly Exit[]
-  readonly deaths: readonly string[]
+  readonly deaths: readonly Death[]
   readonly drained: boolean
   /** The longest that nothing moved for after the last blow. */
   readonly stoodStillMs: number

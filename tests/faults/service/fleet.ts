@@ -45,6 +45,17 @@ export interface Exit {
   readonly tookMs: number
 }
 
+/** The end of a process that was not told to end, nor killed. */
+export interface Death {
+  readonly life: string
+  readonly startedAt: number
+  readonly at: number
+  /** It had been ready. */
+  readonly wasReady: boolean
+  /** How it ended, and its last words. */
+  readonly words: string
+}
+
 export interface FleetOptions {
   readonly folder: string
   /** Words of the command line, but for the port. */
@@ -60,6 +71,7 @@ interface Member {
   readonly name: string
   readonly child: ChildProcess
   readonly agent: Agent
+  readonly startedAt: number
   url: string | undefined
   isStopped: boolean
   isLeaving: boolean
@@ -70,8 +82,7 @@ export class Fleet {
   /** In the order in which they came. */
   readonly struck: Struck[] = []
   readonly exits: Exit[] = []
-  /** Processes that ended without being told to, and their last words. */
-  readonly deaths: string[] = []
+  readonly deaths: Death[] = []
   readonly #options: FleetOptions
   readonly #members = new Map<number, Member>()
   #lives = 0
@@ -122,7 +133,7 @@ export class Fleet {
       env: { ...environment(mutant), ...env },
     })
     const member: Member = {
-      ...{ name, child, agent: agentFor(), url: undefined },
+      ...{ name, child, agent: agentFor(), startedAt: Date.now(), url: undefined },
       ...{ isStopped: false, isLeaving: false, words: '' },
     }
     this.#members.set(place, member)
@@ -140,7 +151,7 @@ export class Fleet {
       if (this.#members.get(place) === member) this.#members.delete(place)
       member.agent.destroy()
       if (this.#isEnding || member.isLeaving) return
-      if (signal !== 'SIGKILL') this.deaths.push(`${name} ended with ${signal ?? code}: ${member.words}`)
+      if (signal !== 'SIGKILL') this.#died(member, `ended with ${signal ?? code}: ${member.words}`)
       this.start(place)
     })
   }
@@ -151,7 +162,7 @@ export class Fleet {
       if (this.deaths.length === 0) return
     }
     throw new Error(
-      `${this.ready.length} of ${count} processes are ready: ${this.deaths.join('; ') || 'they take too long'}`,
+      `${this.ready.length} of ${count} processes are ready: ${this.deaths.map(({ words }) => words).join('; ') || 'they take too long'}`,
     )
   }
 
@@ -218,6 +229,10 @@ export class Fleet {
     member.child.kill('SIGTERM')
     const [code, signal] = (await ended) as [number | null, string | null]
     this.exits.push({ life: member.name, code, signal, tookMs: Date.now() - from })
+  }
+
+  #died({ name: life, startedAt, url }: Member, words: string): void {
+    this.deaths.push({ life, startedAt, at: Date.now(), wasReady: url !== undefined, words })
   }
 
   readonly #endNow = (): void => {

@@ -5,7 +5,7 @@ import type { Visit } from '../../servers/start.mjs'
 import { judge } from '../judge.ts'
 import type { Call } from './clients.ts'
 import type { Said, ServiceFacts, TaskRow } from './facts.ts'
-import type { Struck } from './fleet.ts'
+import type { Death, Struck } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import { ofService } from './laws.ts'
 
@@ -70,6 +70,11 @@ const told = (kind: string, at: number, data: Said['data'] = {}): Said => ({ at,
 const sent = (attemptNumber: number, at = 50): Said => told('attempt', at, { attemptNumber })
 const failed = (at: number, delayMs: number): Said =>
   told('retry', at, { attemptNumber: 1, durationMs: 400, responseStatus: 503, delayMs, counted: true })
+
+const death = (given: Partial<Death> = {}): Death => ({
+  ...{ life: '0.1', startedAt: 100, at: 200, wasReady: true, words: 'ended with 1' },
+  ...given,
+})
 
 const counts = { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 }
 
@@ -242,7 +247,13 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
   ['H14 ms in which nothing moved after the last blow', { stoodStillMs: 1_001 }],
   ['left over at the end', { drained: false }],
   ['left over at the end', { counts: { ...counts, pending: 1 } }],
-  ['processes that ended by themselves', { deaths: ['0.1 ended with 1'] }],
+  ['processes that ended by themselves', { deaths: [death()] }],
+  // Redis had been back for a while; or it was away, and the process had been ready
+  [
+    'processes that ended by themselves',
+    { deaths: [death({ wasReady: false })], struck: [struck('redis', 10, 90, '')] },
+  ],
+  ['processes that ended by themselves', { deaths: [death()], struck: [struck('redis', 120, 190, '')] }],
   ['told to end, and ended otherwise', { exits: [{ life: '0.1', code: 1, signal: null, tookMs: 100 }] }],
   [
     'told to end, and took too long',
@@ -321,6 +332,10 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
   [
     'an answer cut by a kill',
     { calls: [call(), call({ outcome: 'cut', status: undefined as never })], struck: [struck('kill', 5, 6)] },
+  ],
+  [
+    'a process that did not start while its store was away',
+    { deaths: [death({ wasReady: false })], struck: [struck('redis', 120, 190, '')] },
   ],
   [
     'a slow end while the store was away',

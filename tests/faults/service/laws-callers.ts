@@ -2,6 +2,7 @@
 
 import type { Call } from './clients.ts'
 import { type Index, receipts, type ServiceFacts } from './facts.ts'
+import type { Death, Struck } from './fleet.ts'
 
 type Laws = Readonly<Record<string, readonly string[]>>
 
@@ -77,12 +78,22 @@ function madeTwice(calls: readonly Call[]): readonly string[] {
 const words = ({ kind, intent, life, status, said = '', taskId = '' }: Call): string =>
   `${kind} of ${intent} at ${life}: ${status} ${said} ${taskId}`.trimEnd()
 
+/**
+ * A service does not start without its store, and says so: one that started while Redis was away ends, and so does one whose file was held by a process
+ * that stood still.
+ */
+const metNoStore = ({ startedAt, at, wasReady }: Death, struck: readonly Struck[]): boolean =>
+  !wasReady &&
+  struck.some(({ kind, from, until }) => (kind === 'redis' || kind === 'stop') && from < at && until > startedAt)
+
 /** The laws about processes that are told to end. */
 export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts): Laws {
   const away = struck.filter(({ kind }) => kind === 'redis')
   const drained = new Map(struck.filter(({ kind }) => kind === 'drain').map(({ life, from }) => [life, from]))
   return {
-    'processes that ended by themselves': deaths,
+    'processes that ended by themselves': deaths
+      .filter((death) => !metNoStore(death, struck))
+      .map(({ life, words }) => `${life} ${words}`),
     'told to end, and ended otherwise': exits
       .filter(({ code }) => code !== 0)
       .map(({ life, code, signal }) => `${life} ended with ${signal ?? code}`),

@@ -9,7 +9,7 @@ import { DENIED, LOOKED_INTO } from '../../canary-slots.ts'
 import { ANSWERS } from './servers.ts'
 import { CREDENTIALS, FAILING, GIVEN, SETTINGS, SIGNINGS, UNUSABLE } from './settings.ts'
 import type { Sink } from './sinks.ts'
-import { QUICK, TASKS, type World } from './world.ts'
+import { INLINE_BYTES, type Kinds, LATER_MS, QUICK, TASKS, type World } from './world.ts'
 
 /** Draws a secret of the field. */
 type Make = (shape?: Shape) => string
@@ -47,6 +47,9 @@ const pathsOf = (secret: string): readonly string[] => [
   `/cart;jsessionid=${secret}`,
   `/d/ghp_${secret}`,
 ]
+
+/** More than stays with a task. */
+const long = (secret: string): string => `${secret} ${'.'.repeat(INLINE_BYTES)}`
 
 /** The same rules for each URL that a task may have. */
 const urlFields = (field: 'targetUrl' | 'callback.url'): readonly Field[] => {
@@ -174,6 +177,7 @@ const refusedFields: readonly Field[] = [
         ...[
           { json: undefined, body: secret, bodyEncoding: secret },
           { json: undefined, body: [secret] },
+          { json: undefined, bodyRef: secret },
         ],
         ...[{ json: undefined, body: `${secret}!`, bodyEncoding: 'base64' }, { body: secret }],
         ...[{ idempotencyKey: `${secret} ` }, { policyId: [secret] }, { policy: secret }],
@@ -351,27 +355,40 @@ const requestFields: readonly Field[] = [
   },
 ]
 
-const TASK_SINKS = ['SQLite', 'events', 'tasks', 'export', 'command line'] as const satisfies readonly Sink[]
+const TASK_SINKS = ['the store', 'events', 'tasks', 'export', 'command line'] as const satisfies readonly Sink[]
 
 const keptFields: readonly Field[] = [
   {
     name: 'body',
-    kept: ['SQLite', 'bodies'],
+    kept: ['the store', 'the store of bodies', 'bodies'],
     why: 'until the task has succeeded or was cancelled; a token of the scope `admin` may read it',
     async put(world, make) {
       for (const shape of SHAPES) {
-        await world.everyWay(() => ({ json: undefined, body: make(shape) }))
+        await world.everyWay((n) => ({ json: undefined, body: n % 2 === 0 ? make(shape) : long(make(shape)) }))
         const bytes = Buffer.from(make(shape)).toString('base64')
-        await world.hand({ json: undefined, body: bytes, bodyEncoding: 'base64', delayMs: 3_600_000 })
+        await world.hand({ json: undefined, body: bytes, bodyEncoding: 'base64', delayMs: LATER_MS })
       }
     },
   },
   {
     name: 'json',
-    kept: ['SQLite', 'bodies'],
+    kept: ['the store', 'the store of bodies', 'bodies'],
     why: 'likewise',
     async put(world, make) {
-      for (const shape of SHAPES) await world.everyWay(() => ({ json: { password: make(shape) } }))
+      for (const shape of SHAPES) {
+        await world.everyWay((n) => ({ json: { password: n % 2 === 0 ? make(shape) : long(make(shape)) } }))
+      }
+    },
+  },
+  {
+    name: 'an uploaded body',
+    kept: ['the store of bodies', 'bodies'],
+    why: 'likewise',
+    async put(world, make) {
+      for (const shape of SHAPES) {
+        const bodyRef = await world.upload(make(shape))
+        await world.everyWay(() => ({ json: undefined, bodyRef }))
+      }
     },
   },
   {
@@ -476,7 +493,7 @@ const keptFields: readonly Field[] = [
   },
   {
     name: 'the reason of a pause',
-    kept: ['SQLite', 'pauses'],
+    kept: ['the store', 'pauses'],
     async put(world, make) {
       for (const shape of SHAPES) {
         const json = { origin: `https://${shape}.test`, reason: make(shape) }
@@ -486,7 +503,7 @@ const keptFields: readonly Field[] = [
   },
   {
     name: 'the tenant of a pause',
-    kept: ['SQLite', 'pauses'],
+    kept: ['the store', 'pauses'],
     async put(world, make) {
       for (const shape of SHAPES) {
         await world.ask('/pauses', { method: 'POST', json: { tenant: make(shape) } })
@@ -529,7 +546,7 @@ const keptFields: readonly Field[] = [
   },
   {
     name: 'policyId in the filter of an operation',
-    kept: ['SQLite'],
+    kept: ['the store'],
     why: 'for a day after the operation has ended',
     async put(world, make) {
       for (const shape of NAMES) {
@@ -581,7 +598,7 @@ export async function useSettings(world: World): Promise<void> {
   for (let n = 0; n < 3; n++) await world.hand({ targetUrl: `${world.servers.broken}/${n}` })
 }
 
-export const FIELDS: readonly Field[] = [
+const FIELDS: readonly Field[] = [
   ...refusedFields,
   ...requestFields,
   ...keptFields,
@@ -589,3 +606,18 @@ export const FIELDS: readonly Field[] = [
   ...SETTINGS.map((name) => ({ name })),
   wrongSettings,
 ]
+
+/** The fields of a service that stands on these stores. */
+export function fieldsOf({ bodies }: Kinds): readonly Field[] {
+  const isBucket = bodies === 'bucket'
+  return [...FIELDS, uploadedType(isBucket), ...(isBucket ? [{ name: 'a secret of a bucket' }] : [])]
+}
+
+/** A bucket keeps types, a folder does not. */
+const uploadedType = (isBucket: boolean): Field => ({
+  name: 'the Content-Type of an uploaded body',
+  ...(isBucket && { kept: ['the store of bodies'] }),
+  async put(world, make) {
+    for (const shape of NAMES) await world.upload('x', `text/${make(shape)}`)
+  },
+})

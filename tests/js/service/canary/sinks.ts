@@ -1,13 +1,8 @@
-/**
- * The places in which a value may turn up: whatever a service writes, says or sends on its own account. A new store, or another place to keep bodies, is
- * one more line here and one more of `collect`.
- */
-
-import { existsSync, readFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+/** The places in which a value may turn up: whatever a service writes, says or sends on its own account. */
 
 export const SINKS = [
-  'SQLite',
+  'the store',
+  'the store of bodies',
   'log',
   'metrics',
   'events',
@@ -43,27 +38,12 @@ export class Written {
   }
 }
 
-/** The files of a SQLite store, byte by byte, and each of its rows, since a long value may lie on several pages. */
-export function sqliteBytes(path: string): Uint8Array {
-  const files = ['', '-wal', '-shm', '-reserve'].map((ending) => `${path}${ending}`).filter(existsSync)
-  const database = new DatabaseSync(path, { readOnly: true })
-  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-  const rows = tables.flatMap(({ name }) => database.prepare(`SELECT * FROM "${name}"`).all())
-  database.close()
-  const values = rows
-    .flatMap((row) => Object.values(row))
-    .map((value) => (value instanceof Uint8Array ? value : Buffer.from(`${value}`)))
-  return Buffer.concat([
-    ...files.map((file) => readFileSync(file)),
-    ...values.flatMap((value) => [value, Buffer.from('\n')]),
-  ])
-}
-
 /** The sink of an answer, by what was asked for; undefined: it shows nothing of a task. */
 export function sinkOf(method: string, path: string, status: number): Sink | undefined {
   if (status >= 400) return 'problems'
   const [, first = '', second = '', third = ''] = path.split('?')[0]?.split('/') ?? []
   if (first === 'retry-tasks' && method === 'POST' && third === '') return 'receipts'
+  if (first === 'bodies') return 'receipts'
   if (third === 'body') return 'bodies'
   if (third === 'attempts' || third === 'explain') return third
   if (second === 'export') return 'export'

@@ -12,7 +12,8 @@ import { exchange, HEAD_END } from './exchange.ts'
 import { command, type Place, ServiceProcess } from './processes.ts'
 import { type CanaryServers, startServers } from './servers.ts'
 import { type Made, settingsIn } from './settings.ts'
-import { sinkOf, sqliteBytes, Written } from './sinks.ts'
+import { sinkOf, Written } from './sinks.ts'
+import { BODIES, type BodiesKind, type Kept, STORES, type StoreKind } from './stores.ts'
 import { until } from './until.ts'
 
 export interface Ask {
@@ -34,14 +35,27 @@ interface Outcome {
 
 /** Attempts come at once, and a task is soon at its end. */
 export const QUICK = { strategy: 'fixed', initialDelayMs: 5, jitterType: 'NONE', maxAttempts: 2 } as const
-const LATER_MS = 3_600_000
+/** A longer body does not stay with its task. */
+export const INLINE_BYTES = 100
+export const LATER_MS = 3_600_000
 export const TASKS = '/retry-tasks'
+
+/** The stores that a service stands on. */
+export interface Kinds {
+  readonly store: StoreKind
+  readonly bodies: BodiesKind
+}
+
+interface Begun extends Made {
+  readonly kept: Readonly<Record<keyof Kinds, Kept>>
+}
 
 export class World {
   readonly canaries = new Canaries()
   readonly written = new Written()
   readonly servers: CanaryServers
   readonly #folder: string
+  readonly #kept: Begun['kept']
   readonly #place: Place
   readonly #tokens: readonly string[]
   readonly tenantToken: string
@@ -51,27 +65,37 @@ export class World {
   #turn = 0
   #isOver = false
 
-  private constructor(servers: CanaryServers, canaries: Canaries, processes: readonly ServiceProcess[], made: Made) {
+  private constructor(servers: CanaryServers, canaries: Canaries, processes: readonly ServiceProcess[], made: Begun) {
     this.servers = servers
     this.canaries = canaries
     this.#processes = processes
-    ;({ folder: this.#folder, place: this.#place, tokens: this.#tokens, tenantToken: this.tenantToken } = made)
+    ;({
+      folder: this.#folder,
+      place: this.#place,
+      tokens: this.#tokens,
+      tenantToken: this.tenantToken,
+      kept: this.#kept,
+    } = made)
   }
 
-  static async start(): Promise<World> {
+  static async start(kinds: Kinds): Promise<World> {
     const canaries = new Canaries()
     const servers = await startServers(canaries)
     const made = settingsIn(servers, canaries)
+    const store = await STORES[kinds.store](made.folder)
+    const bodies = await BODIES[kinds.bodies](made.folder, canaries)
+    const place = { ...made.place, env: { ...made.place.env, ...store.env, ...bodies.env } }
     const ports = [await freePort(), await freePort()]
     const targets = [servers.target, servers.other, servers.broken, servers.hooks].join(',')
     const args = [
-      ...['--store', 'sqlite:tasks.db', '--tokens', 'tokens.json', '--signing', 'signing.json'],
+      ...['--store', store.address, '--bodies', bodies.address, '--inline-body', `${INLINE_BYTES}`],
+      ...['--tokens', 'tokens.json', '--signing', 'signing.json'],
       ...['--policies', 'policies.json', '--allow-http', '--allow-private', '127.0.0.1/32', '--targets', targets],
     ]
     const processes = ports.map(
-      (port, i) => new ServiceProcess(port, [...args, '--log-format', i === 0 ? 'json' : 'text'], made.place),
+      (port, i) => new ServiceProcess(port, [...args, '--log-format', i === 0 ? 'json' : 'text'], place),
     )
-    const world = new World(servers, canaries, processes, made)
+    const world = new World(servers, canaries, processes, { ...made, kept: { store, bodies } })
     for (const each of processes) await until('a process is ready', () => each.isReady())
     for (const each of processes) await world.#listen(each)
     return world
@@ -121,6 +145,14 @@ export class World {
     const taskId = String(json.taskId)
     this.#ids.add(taskId)
     return taskId
+  }
+
+  /** Uploads a body; gives its reference. */
+  async upload(body: string, type = 'application/octet-stream'): Promise<string> {
+    const ask = { method: 'POST', body, headers: { 'content-type': type } }
+    const { status, json } = await this.ask('/bodies', ask)
+    if (status !== 201) throw new Error(`${status}: ${JSON.stringify(json)}`)
+    return String(json.bodyRef)
   }
 
   /** Hands a task over that has to be refused: alone, in a batch, and as one of several lines. */
@@ -221,7 +253,8 @@ export class World {
 
   /** Keeps what lies in the file now. */
   snapshot(): void {
-    this.written.add('SQLite', sqliteBytes(join(this.#folder, 'tasks.db')))
+    this.written.add('the store', this.#kept.store.bytes())
+    this.written.add('the store of bodies', this.#kept.bodies.bytes())
   }
 
   /** Lets both processes end, and keeps what they leave behind. */
@@ -233,7 +266,7 @@ export class World {
     for (const { written } of this.#processes) this.written.add('log', Buffer.concat([written.stdout, written.stderr]))
     for (const text of this.servers.received.hooks) this.written.add('callbacks', text)
     this.snapshot()
-    await this.servers.close()
+    await Promise.all([this.servers.close(), this.#kept.store.end(), this.#kept.bodies.end()])
     rmSync(this.#folder, { recursive: true })
     return codes
   }
