@@ -1,5 +1,9 @@
-/** A store whose calls are timed and whose faults are counted. It answers exactly as the store does, and has no homes. */
+/**
+ * A store whose calls are timed and whose faults are counted. It answers exactly as the store does, and has no homes. Once it is closed it stays so: what
+ * still runs of a request would open it again, and its connections would keep the process.
+ */
 
+import { RedriveError } from '../api/errors.ts'
 import type { Report, Step, StoreTerms, TaskStore, Turn } from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ApiStore } from './api/context.ts'
@@ -44,8 +48,11 @@ export function watchedStore(
       'createService.store: expected a store with due(), registry, pauses and untold(): memory, SQLite or Redis',
     )
   }
+  let isClosed = false
   const timed = (name: string, target: object, method: (...given: unknown[]) => unknown) =>
     function call(...given: unknown[]): unknown {
+      if (isClosed)
+        return Promise.reject(new RedriveError('QUEUE_CLOSED', 'the service was closed, and its store with it'))
       const from = clock.monotonic()
       const answer = method.apply(target, given)
       if (answer instanceof Promise) {
@@ -77,6 +84,11 @@ export function watchedStore(
         } else if (name === 'configure' && shares) {
           const quotaOf: StoreTerms['quotaOf'] = (principal) => shares().quotaOf?.(principal)
           known.set(key, (terms: StoreTerms, report: Report) => store.configure?.({ ...terms, quotaOf }, report))
+        } else if (name === 'close') {
+          known.set(key, () => {
+            isClosed = true
+            return store.close()
+          })
         } else if (typeof value === 'function')
           known.set(key, UNTIMED.has(name) ? value.bind(target) : timed(name, target, value))
         else if (key === 'registry' || key === 'pauses') known.set(key, watched(value, `${name}.`))

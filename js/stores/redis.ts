@@ -171,7 +171,12 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       await group.idle()
       await server.close()
       session.reopen()
-      await Promise.all([port.close(), apart.close()])
+      session.giveUp()
+      const close = () => Promise.all([port.close(), apart.close()])
+      await close()
+      // a call that was under way may have made one more connection, which would keep its process
+      await session.idle()
+      await close()
     },
   }
 }

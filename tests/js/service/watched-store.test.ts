@@ -34,3 +34,24 @@ test('it has no homes: no caller waits in the queue of a service', () => {
   const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {}, untold: () => {} }, clock)
   expect([store.homes === undefined, watched.homes]).toEqual([false, undefined])
 })
+
+test('once closed it stays so, whatever still runs of a request', async () => {
+  const clock = fakeClock()
+  const watched = watchedStore(
+    memoryStore({ clock, everyone: true }),
+    { storeCalled: () => {}, claimed: () => {}, untold: () => {} },
+    clock,
+  )
+  const { list } = watched
+  expect(await list({ limit: 1 })).toEqual({ tasks: [] })
+  await watched.close()
+  for (const call of [
+    list({ limit: 1 }),
+    watched.counts(),
+    watched.registry.read({ prefix: '' }),
+    watched.pauses.list(),
+  ]) {
+    await expect(call).rejects.toMatchObject({ code: 'QUEUE_CLOSED' })
+  }
+  await watched.close()
+})

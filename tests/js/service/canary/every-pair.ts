@@ -9,6 +9,7 @@ import { SINKS } from './sinks.ts'
 import { type Kinds, World } from './world.ts'
 
 const ENOUGH = 200
+const LEAST_BYTES = 500
 /** A run on a machine with much other work. */
 const TIMEOUT_MS = 240_000
 
@@ -46,6 +47,19 @@ export function testEveryPair(kinds: Kinds): void {
     expect(fields.filter(({ name }) => !known.has(name)).map(({ name }) => name)).toEqual([])
     expect(all.length).toBeGreaterThanOrEqual(ENOUGH)
     expect(codes).toEqual([0, 0])
+  })
+
+  test('every place was looked into, and says of attempts how they failed', () => {
+    const sizes = SINKS.map((sink) => [sink, world.written.in(sink).length] as const)
+    expect(sizes.filter(([, size]) => size < LEAST_BYTES)).toEqual([])
+    const attempts = Buffer.from(world.written.in('attempts')).toString()
+    for (const word of [
+      '"responseStatus":400',
+      '"responseStatus":503',
+      'ECONNRESET',
+      'does not match the HTTP/1.1 protocol',
+    ])
+      expect(attempts).toContain(word)
   })
 
   test('S12 credentials reach the origin that they are for, and no other', () => {
