@@ -18,6 +18,8 @@ const preload = new URL('./preload.ts', import.meta.url).href
 /** A process on a machine with much other work takes some seconds to start. */
 const START_MS = 60_000
 const LAST_WORDS = 2_000
+/** One that was told to end so long ago never will. */
+const NEVER_MS = 60_000
 
 /** A process, from its start to its end. */
 export interface Life {
@@ -227,7 +229,10 @@ export class Fleet {
     member.isLeaving = true
     const ended = once(member.child, 'exit')
     member.child.kill('SIGTERM')
+    // its end by this signal is told as what it is
+    const timer = setTimeout(() => member.child.kill('SIGKILL'), NEVER_MS)
     const [code, signal] = (await ended) as [number | null, string | null]
+    clearTimeout(timer)
     this.exits.push({ life: member.name, code, signal, tookMs: Date.now() - from })
   }
 
