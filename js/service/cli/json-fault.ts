@@ -5,7 +5,7 @@
 
 import { reasonOf } from './io.ts'
 
-/** Of the message of `JSON.parse`, or a place in its stead where it quotes the text. */
+/** The message of `JSON.parse`, or a place in its stead where that quotes the text. */
 export function faultIn(text: string): string {
   const message = messageOf(text) ?? ''
   if (isPlain(message)) return message

@@ -83,7 +83,7 @@ export class Session {
     this.#opened = undefined
   }
 
-  /** What is to be asked again is given up from now on. */
+  /** Calls that are to be asked again are given up from now on. */
   giveUp(): void {
     this.#closing.abort()
     this.#closing = new AbortController()
