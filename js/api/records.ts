@@ -65,7 +65,7 @@ export interface NewTask extends Labels {
   readonly senderData?: JsonObject
   /** Its end is to be told: once ended it is among the untold, until `told` says so. A store without `untold` keeps the wish, and nothing else comes of it. */
   readonly tells?: true
-  /** What `schemaOf` gives. */
+  /** The version that `schemaOf` gives. */
   readonly schema: number
   /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored, as a settlement's does. */
   readonly holdLaneForMs?: number

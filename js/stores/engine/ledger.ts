@@ -15,7 +15,7 @@ export interface Ledger {
   refusal(task: NewTask): Enqueued | undefined
   /** A task has ended, or has another end. */
   ended(row: Row): void
-  /** What a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */
+  /** Answers what a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */
   gate(owner: string, claim: Claim): Gate | undefined
 }
 
@@ -26,7 +26,7 @@ export interface Gate {
   /** Whether its origin or its principal has as much in flight as it may. */
   isFull(lane: Lane): boolean
   /**
-   * Of a lane that stands in line: whether its origin or its principal keeps it back, for as long as the claim lasts. It is then put where it
+   * Whether the origin or the principal of a lane that stands in line keeps it back, for as long as the claim lasts. It is then put where it
    * does not stand in the way of others any more.
    */
   parks(lane: Lane): boolean

@@ -20,7 +20,7 @@ import {
   text,
 } from '../../options/check.ts'
 
-/** As claims go by it. */
+/** A limit in the form that claims go by. */
 export interface Limit {
   /** Infinity: none. */
   readonly concurrency: number

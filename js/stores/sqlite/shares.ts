@@ -61,11 +61,11 @@ const NONE: Counted & Bucket = { held: 0, bytes: 0, inFlight: 0, tat: 0, tokenAt
 
 export class Shares {
   readonly #database: Database
-  /** As they are in the table. */
+  /** The sums that the table has. */
   readonly #kept = new Map<string, Counted & Bucket>()
-  /** What has come to them since. */
+  /** Changes of them since. */
   readonly #more = new Map<string, Counted>()
-  /** What was said of their lines. */
+  /** Answers about their lines. */
   readonly #waits = new Map<string, boolean>()
   #isLimited: boolean
 
