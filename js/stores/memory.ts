@@ -31,11 +31,12 @@ import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
 import { flush, makeDueIn, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
+import { shareOf } from './memory/quotas.ts'
 import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memory/reads.ts'
 import { pausesOf, registryOf } from './memory/registry.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { endLate, type Found, holdNamed, renew, retain, settle, takeBack } from './memory/settle.ts'
-import { markTold, showEnd } from './memory/untold.ts'
+import { markTold, showEnd, untoldOf } from './memory/untold.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -81,7 +82,7 @@ export class MemoryStore implements TaskStore {
     const { clock, terms } = resolveTerms('memoryStore', rest)
     if (everyone) {
       this.everyone = everyone
-      this.untold = async (limit) => this.#rows.untold().slice(0, Math.max(0, limit)).map(showEnd)
+      this.untold = async (limit) => untoldOf(this.#rows).slice(0, Math.max(0, limit)).map(showEnd)
       this.told = async (ends) => this.#step(() => markTold(this.#rows, ends))
     }
     this.#rows = new Rows(everyone === true)
@@ -115,7 +116,7 @@ export class MemoryStore implements TaskStore {
         : { claimed: [], more: false, blockedByLimit: false }
       const { more: _, tokenAt: __, ...rest } = claimed
       const { ended, unreadable } = found
-      const untold = Math.min(UNTOLD_COUNTED, rows.untold().length)
+      const untold = Math.min(UNTOLD_COUNTED, untoldOf(rows).length)
       return {
         now,
         settled,
@@ -229,7 +230,7 @@ export class MemoryStore implements TaskStore {
       pending: count('PENDING'),
       inFlight: count('IN_FLIGHT'),
       exhausted: count('EXHAUSTED'),
-      ...(this.everyone && { bytes: this.#rows.shareOf(principal).bytes }),
+      ...(this.everyone && { bytes: shareOf(this.#rows, principal).bytes }),
     }
   }
 

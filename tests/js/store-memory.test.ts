@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { likeTheReference } from './store-contract/model.ts'
 import { storeContract } from './store-contract.ts'
-import { mutants, mutantsForEveryone } from './store-mutants.ts'
+import { mutants } from './store-mutants.ts'
+import { mutantsForEveryone } from './store-mutants-everyone.ts'
 
 storeContract('memory', memoryStore, undefined, {
   everyone: (terms) => memoryStore({ ...terms, everyone: true }),

@@ -45,9 +45,7 @@ interface Share {
 export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
   const claimed: ClaimedTask[] = []
   const ended: StoredTask[] = []
-  const shares = new Map<string, Share>()
-  const gate = tx.ledger?.gate(owner, claim)
-  let line = new Line(tx, owner, claim, shares, gate)
+  const line = new Line(tx, owner, claim)
   yield* line.start()
   for (let spoilt = 0; claimed.length < claim.limit && tx.state.inFlight < claim.total && spoilt < SWEEP; ) {
     if (!tx.isHere()) break
@@ -68,8 +66,7 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       collect(tx, ended, row)
     } else {
       const lease = startLease(tx, row, owner, claim.leaseMs)
-      first.share.left--
-      gate?.took(first.lane)
+      line.took(first)
       // what a lease changes of it; to read the row once more would cost as much as the first time
       const { status, attemptNumber, dueAt } = row
       const body = tx.bodyAtHand?.(row)
@@ -82,7 +79,6 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
     }
     if ((row.endedAt !== null || row.aside) && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now
-      line = new Line(tx, owner, claim, shares, gate)
       yield* line.start()
     } else yield first.heads.next()
   }
@@ -94,7 +90,8 @@ class Line {
   readonly #tx: Tx
   readonly #owner: string
   readonly #claim: Claim
-  readonly #shares: Map<string, Share>
+  /** By the name that limits go by, of those that were looked at. */
+  readonly #shares = new Map<string, Share>()
   readonly #gate: Gate | undefined
   readonly #mostOf: (lane: string) => number
   readonly #limitOf: (name: string) => number
@@ -104,19 +101,19 @@ class Line {
   /** The place of the last that is known; those behind it come no earlier. `undefined`: all are known. */
   #last: LanePlace | undefined
 
-  /** `shares`: by the name that limits go by, of those that were looked at. */
-  constructor(tx: Tx, owner: string, claim: Claim, shares: Map<string, Share>, gate: Gate | undefined) {
+  constructor(tx: Tx, owner: string, claim: Claim) {
     this.#tx = tx
     this.#owner = owner
     this.#claim = claim
-    this.#shares = shares
-    this.#gate = gate
+    this.#gate = tx.ledger?.gate(owner, claim)
     this.#mostOf = boundsOf(claim, tx.lineup)
     this.#limitOf = limitsOf(claim)
     this.#nameOf = limitName(claim, tx.lineup)
   }
 
+  /** Looks at the lanes anew. */
   *start(): Step<void> {
+    this.#candidates.clear()
     yield this.#tx.lookAtLanes(this.#claim)
     // each is served once before any is served twice: one more than may be claimed tells whether there is more
     yield* this.#know(Math.min(this.#claim.limit, SWEEP) + 1)
@@ -133,6 +130,12 @@ class Line {
       if (this.#gate?.isTired) return undefined
       yield* this.#know(2 * this.#asked)
     }
+  }
+
+  /** One was leased. */
+  took({ lane, share }: Candidate): void {
+    share.left--
+    this.#gate?.took(lane)
   }
 
   /** Says what was due and was not claimed. */
@@ -183,8 +186,8 @@ class Line {
   #newOf(ready: readonly Ready[]): Candidate[] {
     return ready.flatMap(({ lane }) => {
       const share = this.#shareOf(lane.name)
-      if (share.left <= 0 || this.#mostOf(lane.name) <= 0 || this.#candidates.has(lane.name)) return []
-      if (this.#gate?.parks(lane)) return []
+      const isOut = share.left <= 0 || this.#mostOf(lane.name) <= 0 || this.#candidates.has(lane.name)
+      if (isOut || this.#gate?.parks(lane)) return []
       return [{ lane, share, heads: this.#tx.heads(lane, this.#owner, this.#claim) }]
     })
   }

@@ -15,7 +15,7 @@ export interface Ledger {
   refusal(task: NewTask): Enqueued | undefined
   /** A task has ended, or has another end. */
   ended(row: Row): void
-  /** What a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */
+  /** Answers what a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */
   gate(owner: string, claim: Claim): Gate | undefined
 }
 

@@ -1,9 +1,10 @@
 /** A task as it leaves a store that keeps the parts of its request as texts. */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
+import { type Parts, partsOf } from './parts.ts'
 import type { Row } from './row.ts'
 import { isReadable } from './rules.ts'
-import { areSoundParts, isSoundRequest, type Parts, partsOf } from './sound.ts'
+import { areSoundParts, isSoundRequest } from './sound.ts'
 import { isWhole } from './sums.ts'
 
 /** A row; the texts that commands leave alone are not parsed. */

@@ -15,14 +15,9 @@ import { isKnownPolicy, policyOf } from '../../options/policy-rules.ts'
 import { INIT_RULES } from '../../options/request-init.ts'
 import { META_BYTES, MOST_TAGS, TAG_LENGTH, tags as TAGS } from '../../options/task-rules.ts'
 import { isPlain, isSmall, METHOD_LENGTH, MOST_IN_ROW, NAME_LENGTH, TEXT_LENGTH } from './bounds.ts'
+import { PARTS, type Parts } from './parts.ts'
 import { isOurs, type Row } from './row.ts'
 import { isWholeBody } from './sums.ts'
-
-/** The parts of a request that are only read whole. */
-export type Parts = Pick<
-  NewTask,
-  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData' | 'tells'
->
 
 const U32 = 2 ** 32 - 1
 /** Instants reach this far from 1970 either way: the clock's own end, and two durations on top of it. */
@@ -154,36 +149,36 @@ const isKey: IsRight = (value) => isName(value) && HEADER_VALUE.test(value as st
 const isMethod: IsRight = (value) => isText(value, METHOD_LENGTH) && isToken(value) && !FORBIDDEN.test(value)
 
 /** The fields of a request, each with its rule. */
-const FIELDS: readonly (readonly [name: keyof StoredTask, isSound: IsSound])[] = [
-  ['schema', (schema, task) => isInt(schema, schemaOf(task), RECORD_SCHEMA)],
-  ['status', oneIn(STATUSES)],
-  ['reason', absentOr(oneIn(ENDS))],
-  ['taskId', (id) => isName(id) && id !== ''],
-  ['idempotencyKey', nullOr(isKey)],
-  ['fingerprint', (print) => isText(print)],
-  ['principal', nullOr(isName)],
-  ['home', nullOr(isName)],
-  ['orderKey', absentOr(isName)],
-  ['attemptNumber', isU32],
-  ['refunds', isU32],
-  ['phase', (phase) => isInt(phase, -1, U32)],
-  ['previousDelayMs', (ms) => typeof ms === 'number' && ms >= 0 && ms <= FAR],
-  ['marks', absentOr(isU32)],
-  ['priority', (priority) => isInt(priority, -(2 ** 31), 2 ** 31 - 1)],
-  ['createdAt', isInstant],
-  ['dueAt', nullOr(isInstant)],
-  ['deadlineAt', absentOr((at) => isInstant(at) || at === Number.POSITIVE_INFINITY)],
-  ['deadlineReason', absentOr(oneIn(DEADLINES))],
-  ['parked', absentOr(isFlag)],
-  ['bodyBytes', isU32],
-  ['method', isMethod],
-  ['headers', areHeaders],
-  ['targetUrl', (_, task) => isTarget(task)],
-]
+const FIELDS = Object.entries<IsSound>({
+  schema: (schema, task) => isInt(schema, schemaOf(task), RECORD_SCHEMA),
+  status: oneIn(STATUSES),
+  reason: absentOr(oneIn(ENDS)),
+  taskId: (id) => isName(id) && id !== '',
+  idempotencyKey: nullOr(isKey),
+  fingerprint: (print) => isText(print),
+  principal: nullOr(isName),
+  home: nullOr(isName),
+  orderKey: absentOr(isName),
+  attemptNumber: isU32,
+  refunds: isU32,
+  phase: (phase) => isInt(phase, -1, U32),
+  previousDelayMs: (ms) => typeof ms === 'number' && ms >= 0 && ms <= FAR,
+  marks: absentOr(isU32),
+  priority: (priority) => isInt(priority, -(2 ** 31), 2 ** 31 - 1),
+  createdAt: isInstant,
+  dueAt: nullOr(isInstant),
+  deadlineAt: absentOr((at) => isInstant(at) || at === Number.POSITIVE_INFINITY),
+  deadlineReason: absentOr(oneIn(DEADLINES)),
+  parked: absentOr(isFlag),
+  bodyBytes: isU32,
+  method: isMethod,
+  headers: areHeaders,
+  targetUrl: (_, task) => isTarget(task),
+} satisfies { readonly [Name in keyof StoredTask]?: IsSound })
 
 /** The first field of a request that is not sound. */
 const unsoundField = (task: StoredTask): string | undefined =>
-  FIELDS.find(([name, isSound]) => !isSound(task[name], task))?.[0]
+  FIELDS.find(([name, isSound]) => !isSound(task[name as keyof StoredTask], task))?.[0]
 
 const isToken = (value: unknown): value is string => isText(value) && TOKEN.test(value)
 
@@ -209,13 +204,6 @@ function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
 
 export const areSoundParts = (parts: Parts): boolean => unsoundPart(parts) === undefined
 
-/** The parts of a task, or of other code's value, in an object of their own. Those that are absent stay so. */
-export function partsOf(given: Partial<Parts>): Parts {
-  const parts: Partial<Record<keyof Parts, unknown>> = {}
-  for (const [name] of PARTS) if (given[name] !== undefined) parts[name] = given[name]
-  return parts as Parts
-}
-
 const isLittle = (part: unknown): boolean => isKnownPolicy(part) || isSmall(part)
 
 /** As it may be shown: what is longer than a caller may give was written by other code. */
@@ -226,20 +214,21 @@ const areTags = (tags: unknown): boolean =>
 const areNeeds = (needs: unknown): boolean =>
   Array.isArray(needs) && needs.length <= MOST_NEEDS && [...needs].every((need) => isName(need, TEXT_LENGTH))
 
-const PARTS: readonly (readonly [name: keyof Parts, isSound: IsRight])[] = [
-  // first of each: what comes after looks at all of it; not `every`, which leaves out the holes of an array
-  ['withheldHeaders', (names) => isLittle(names) && Array.isArray(names) && [...names].every(isToken)],
-  ['requestInit', (init) => isLittle(init) && isInit(init)],
-  ['idempotent', absentOr(isFlag)],
-  ['meta', absentOr(isMeta)],
-  ['tags', absentOr(areTags)],
-  ['needs', absentOr(areNeeds)],
-  ['senderData', absentOr((data) => isPlain(data) && isSmall(data))],
-  ['tells', absentOr(isFlag)],
-  ['policy', (policy) => isLittle(policy) && isPolicy(policy)],
-]
+/** The rules of parts. */
+const SOUND: { readonly [Name in keyof Required<Parts>]: IsRight } = {
+  // the size first: what comes after looks at all of it; not `every`, which leaves out the holes of an array
+  withheldHeaders: (names) => isLittle(names) && Array.isArray(names) && [...names].every(isToken),
+  requestInit: (init) => isLittle(init) && isInit(init),
+  policy: (policy) => isLittle(policy) && isPolicy(policy),
+  idempotent: absentOr(isFlag),
+  meta: absentOr(isMeta),
+  tags: absentOr(areTags),
+  needs: absentOr(areNeeds),
+  senderData: absentOr((data) => isPlain(data) && isSmall(data)),
+  tells: absentOr(isFlag),
+}
 
-const unsoundPart = (parts: Parts): string | undefined => PARTS.find(([name, isSound]) => !isSound(parts[name]))?.[0]
+const unsoundPart = (parts: Parts): string | undefined => PARTS.find((name) => !SOUND[name](parts[name]))
 
 /** An unknown word is refused: a later version that stored it meant something that would be lost here. */
 function isInit(init: unknown): boolean {

@@ -7,6 +7,7 @@
 
 import type { NewTask } from '../../api/records.ts'
 import type { TaskStatus } from '../../api/task.ts'
+import { recordOf } from './parts.ts'
 
 const START = 0x811c9dc5
 const PRIME = 0x01000193
@@ -43,28 +44,6 @@ interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idem
 
 /** The headers, and what `recordOf` makes of the rest, as JSON. */
 type Texts = readonly [headers: string, record: string]
-
-/**
- * The parts of a request that say how it is sent again, what its caller knows it by, and what its sender keeps with it, as one text.
- * JSON leaves out those that are absent.
- */
-export const recordOf = ({
-  withheldHeaders,
-  requestInit,
-  policy,
-  idempotent,
-  meta,
-  tags,
-  needs,
-  senderData,
-  tells,
-}: Recorded): string =>
-  JSON.stringify({ withheldHeaders, requestInit, policy, idempotent, meta, tags, needs, senderData, tells })
-
-type Recorded = Pick<
-  NewTask,
-  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData' | 'tells'
->
 
 export function sumOfRequest(task: Summed, texts: Texts): number {
   const { taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey = null, bodySum } = task

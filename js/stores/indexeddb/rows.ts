@@ -2,10 +2,11 @@
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import { NAME_LENGTH } from '../engine/bounds.ts'
+import { type Parts, partsOf, recordOf } from '../engine/parts.ts'
 import { newRow, type Place, type Row } from '../engine/row.ts'
 import { isLater, isReadable } from '../engine/rules.ts'
-import { isCount, isSoundRow, isSoundTask, neutral, type Parts, partsOf } from '../engine/sound.ts'
-import { isWhole, recordOf } from '../engine/sums.ts'
+import { isCount, isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
+import { isWhole } from '../engine/sums.ts'
 import { isName, type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */

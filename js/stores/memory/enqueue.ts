@@ -2,6 +2,7 @@
 
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isLater, isReadable, refusal } from '../engine/rules.ts'
+import { isOverQuota } from './quotas.ts'
 import { copyOf, keep } from './reads.ts'
 import { freeAt, holdLane, keepLog, type Row, type Rows } from './rows.ts'
 
@@ -48,15 +49,6 @@ export function enqueueOne(
   rows.start(row, wish.owner, wish.leaseMs, now)
   const lease: Lease = { taskId, token: row.token, forMs: wish.leaseMs }
   return { taskId, outcome: 'stored', lease }
-}
-
-/** Whether a new task is more than its principal may have. */
-function isOverQuota(rows: Rows, { principal, body }: NewTask, { quotaOf }: StoreTerms): boolean {
-  const quota = quotaOf?.(principal)
-  if (!quota) return false
-  const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
-  const { held, bytes } = rows.shareOf(principal)
-  return held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
 }
 
 function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {

@@ -2,8 +2,8 @@
 
 import { originIn } from '../../api/records.ts'
 import type { Claim } from '../../api/store.ts'
-import { type Limit, limitFor, limitsIn, takeToken } from '../engine/limits.ts'
-import type { Lane, Rows } from './rows.ts'
+import { type Bucket, type Limit, limitFor, limitsIn, takeToken } from '../engine/limits.ts'
+import { type Lane, newBucket, type Rows } from './rows.ts'
 
 export interface Gate {
   /** When the lanes of its origin may next be leased; in the past: now. */
@@ -16,6 +16,21 @@ export interface Gate {
 
 const NEVER = Number.NEGATIVE_INFINITY
 const MANY = Number.POSITIVE_INFINITY
+function bucketOf({ buckets }: Rows, origin: string): Bucket {
+  const known = buckets.get(origin) ?? newBucket()
+  buckets.set(origin, known)
+  return known
+}
+
+/** Forgets tokens that are as good as new. */
+export function forgetBuckets({ buckets }: Rows, now: number): void {
+  for (const [origin, { tat }] of buckets) if (tat <= now) buckets.delete(origin)
+}
+
+/** How many are in flight in the lanes that fit. */
+const inFlightOf = ({ lanes }: Rows, fits: (lane: Lane) => boolean): number =>
+  [...lanes.values()].filter(fits).reduce((sum, { inFlight }) => sum + inFlight, 0)
+
 const OPEN: Gate = { tokenAt: () => NEVER, hasRoom: () => true, took: () => {} }
 
 export function gateOf(rows: Rows, { limits, perPrincipal = MANY }: Claim): Gate {
@@ -25,20 +40,20 @@ export function gateOf(rows: Rows, { limits, perPrincipal = MANY }: Claim): Gate
   return {
     tokenAt(lane) {
       const limit = limitOf(lane)
-      return limit?.isShared && limit.rate ? rows.bucketOf(originIn(lane.name)).tokenAt : NEVER
+      return limit?.isShared && limit.rate ? bucketOf(rows, originIn(lane.name)).tokenAt : NEVER
     },
     hasRoom(lane) {
       const { concurrency = MANY, isShared = false } = limitOf(lane) ?? {}
       const origin = originIn(lane.name)
-      const running = () => (isShared ? rows.inFlightOf(({ name }) => originIn(name) === origin) : lane.inFlight)
-      const ofPrincipal = () => rows.inFlightOf(({ principal }) => principal === lane.principal)
+      const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
+      const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
       return (
         (concurrency === MANY || running() < concurrency) && (perPrincipal === MANY || ofPrincipal() < perPrincipal)
       )
     },
     took(lane, now) {
       const limit = limitOf(lane)
-      if (limit?.rate) takeToken(limit.isShared ? rows.bucketOf(originIn(lane.name)) : lane.bucket, limit.rate, now)
+      if (limit?.rate) takeToken(limit.isShared ? bucketOf(rows, originIn(lane.name)) : lane.bucket, limit.rate, now)
     },
   }
 }

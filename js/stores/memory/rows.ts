@@ -100,12 +100,10 @@ const COUNTER = {
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
 /** Whether its body takes room: a dead letter may be sent again. */
-const takesRoom = (row: Row): boolean => isLive(row) || row.status === 'EXHAUSTED'
-/** Whether its end is to be told, in a store for everyone. */
-export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
+export const takesRoom = (row: Row): boolean => isLive(row) || row.status === 'EXHAUSTED'
 export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
 
-const newBucket = (): Bucket => ({ tat: Number.NEGATIVE_INFINITY, tokenAt: Number.NEGATIVE_INFINITY })
+export const newBucket = (): Bucket => ({ tat: Number.NEGATIVE_INFINITY, tokenAt: Number.NEGATIVE_INFINITY })
 
 /** When a lane is let go: at the end of its hold, or with its next token. */
 export const freeAt = ({ heldUntil, bucket }: Lane): number => Math.max(heldUntil, bucket.tokenAt)
@@ -145,6 +143,8 @@ export class Rows {
   readonly everyone: boolean
   /** By id. */
   readonly pauses: Map<string, Pause> = new Map()
+  /** By origin: the tokens that its lanes share, where claims have given it a rate. */
+  readonly buckets: Map<string, Bucket> = new Map()
   /** Told to listeners when the step is done. */
   hints: Hint[] = []
   readonly #all = new Map<string, Row>()
@@ -158,7 +158,6 @@ export class Rows {
   readonly #orders = new Map<string, Set<Row>>()
   /** Principal and key -> the task that keeps it. */
   readonly #keys = new Map<string, Row>()
-  readonly #buckets = new Map<string, Bucket>()
   #lastSeq = 0
   #lastToken = 0
   #lastServed = 0
@@ -182,37 +181,6 @@ export class Rows {
   /** The task that keeps this key. */
   withKey(principal: string | null, key: string): Row | undefined {
     return this.#keys.get(JSON.stringify([principal, key]))
-  }
-
-  /** Tasks whose end is to be told, those that ended first come first. */
-  untold(): Row[] {
-    if (!this.everyone) return []
-    return [...this.all()].filter(isUntold).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
-  }
-
-  /** The tokens that the lanes of an origin share, where claims have given it a rate. */
-  bucketOf(origin: string): Bucket {
-    const known = this.#buckets.get(origin)
-    if (known) return known
-    const made = newBucket()
-    this.#buckets.set(origin, made)
-    return made
-  }
-
-  /** Forgets tokens that are as good as new. */
-  forgetBuckets(now: number): void {
-    for (const [origin, { tat }] of this.#buckets) if (tat <= now) this.#buckets.delete(origin)
-  }
-
-  /** How many are in flight in the lanes that fit. */
-  inFlightOf(fits: (lane: Lane) => boolean): number {
-    return [...this.lanes.values()].filter(fits).reduce((sum, { inFlight }) => sum + inFlight, 0)
-  }
-
-  /** All that takes room of one principal's: how many, and the bytes of their bodies. */
-  shareOf(principal: string | null): { readonly held: number; readonly bytes: number } {
-    const own = [...this.all()].filter((row) => takesRoom(row) && row.given.principal === principal)
-    return { held: own.length, bytes: own.reduce((sum, row) => sum + bodyBytes(row), 0) }
   }
 
   nextSeq(): number {
@@ -357,7 +325,7 @@ export class Rows {
       lane.heldUntil += ms
       lane.holdEndsBy += ms
     }
-    for (const bucket of [...this.lanes.values()].map((lane) => lane.bucket).concat(...this.#buckets.values())) {
+    for (const bucket of [...this.lanes.values()].map((lane) => lane.bucket).concat(...this.buckets.values())) {
       bucket.tat += ms
       bucket.tokenAt += ms
     }

@@ -12,8 +12,10 @@ import {
 } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
+import { forgetBuckets } from './limits.ts'
 import { copyOf, show } from './reads.ts'
-import { holdLane, isUntold, keepLog, note, type Row, type Rows } from './rows.ts'
+import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
+import { isUntold } from './untold.ts'
 
 export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
@@ -65,7 +67,7 @@ export interface Found {
 export function retain(rows: Rows, { retention }: StoreTerms, now: number): number {
   const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
   for (const lane of rows.lanes.values()) rows.forgetLane(lane, now)
-  rows.forgetBuckets(now)
+  forgetBuckets(rows, now)
   const terminal = [rows.of('SUCCEEDED'), rows.of('CANCELLED')]
   const deleted = trim(rows, terminal, now - terminalMs, maxTerminal, SWEEP, now)
   return trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted, now)

@@ -2,7 +2,16 @@
 
 import type { Untold } from '../../api/store.ts'
 import { show } from './reads.ts'
-import type { Row, Rows } from './rows.ts'
+import { isLive, type Row, type Rows } from './rows.ts'
+
+/** Whether its end is to be told, in a store for everyone. */
+export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
+
+/** Those that ended first come first. */
+export function untoldOf(rows: Rows): Row[] {
+  const found = rows.everyone ? [...rows.all()].filter(isUntold) : []
+  return found.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+}
 
 export const showEnd = (row: Row): Untold => ({ task: show(row), endedAt: row.endedAt })
 

@@ -83,31 +83,16 @@ function isSoundState(state: State, now: number): boolean {
   )
 }
 
-function isSoundLane(
-  {
-    name,
-    tasks,
-    pending,
-    inFlight,
-    served,
-    heldUntil,
-    holdEndsBy,
-    nextDue,
-    readyAt,
-    isReady,
-    lookAt,
-    tokenAt = 0,
-  }: LaneRow,
-  latest: number,
-): boolean {
+function isSoundLane(lane: LaneRow, latest: number): boolean {
+  const { tasks, pending, inFlight, nextDue, readyAt, tokenAt = 0 } = lane
   return (
-    typeof name === 'string' &&
-    areCounts(tasks, pending, inFlight, served) &&
+    typeof lane.name === 'string' &&
+    areCounts(tasks, pending, inFlight, lane.served) &&
     tasks >= pending + inFlight &&
-    isSoundHold({ heldUntil, holdEndsBy }, latest) &&
+    isSoundHold(lane, latest) &&
     isWithin(tokenAt, latest) &&
-    readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil ?? 0, tokenAt)) &&
-    (isReady === 1 || lookAt === readyAt)
+    readyAt === (nextDue === null ? null : Math.max(nextDue, lane.heldUntil ?? 0, tokenAt)) &&
+    (lane.isReady === 1 || lane.lookAt === readyAt)
   )
 }
 

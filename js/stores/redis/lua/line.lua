@@ -6,19 +6,45 @@ local MOST_ORIGINS = 1024
 -- More open ones than this are not looked at one by one: their lanes have to be put in order.
 local FEW_OPEN = 16
 
+-- Whether a place comes before another, as the bytes of the two do: Lua's own `<` goes by the locale of the server.
+local function isBelow(a, b)
+  local rank, served, due = unpacked('>I5dd', a)
+  local otherRank, otherServed, otherDue = unpacked('>I5dd', b)
+  if rank ~= otherRank then return rank < otherRank end
+  if served ~= otherServed then return served < otherServed end
+  if due ~= otherDue then return due < otherDue end
+  for i = 22, min(#a, #b) do
+    local byte, other = string.byte(a, i), string.byte(b, i)
+    if byte ~= other then return byte < other end
+  end
+  return #a < #b
+end
+
 -- The first places of several lines, in the order of all: their prefixes in Q, and the place behind which they are read. Says whether
 -- there are no more.
 local function merged(prefixes, after, count)
   local places, isWhole = {}, true
   for _, prefix in ipairs(prefixes) do
     local own = call('ZRANGEBYLEX', Q, (after == '' and '[' or '(') .. prefix .. after, '(' .. prefix .. '\255', 'LIMIT', 0, count)
+    for i = 1, #own do own[i] = sub(own[i], #prefix + 1) end
     isWhole = isWhole and #own < count
-    for i = 1, #own do places[#places + 1] = sub(own[i], #prefix + 1) end
+    if not places[1] then
+      places = own
+    elseif own[1] then
+      local both, at, ownAt = {}, 1, 1
+      while #both < count and (places[at] or own[ownAt]) do
+        if places[at] and not (own[ownAt] and isBelow(own[ownAt], places[at])) then
+          both[#both + 1] = places[at]
+          at = at + 1
+        else
+          both[#both + 1] = own[ownAt]
+          ownAt = ownAt + 1
+        end
+      end
+      isWhole = isWhole and not places[at] and not own[ownAt]
+      places = both
+    end
   end
-  -- bytes compare as places do
-  if #prefixes > 1 then table.sort(places) end
-  isWhole = isWhole and #places <= count
-  for i = #places, count + 1, -1 do places[i] = nil end
   return places, isWhole
 end
 
@@ -121,7 +147,7 @@ local function lineUpLanes(c, takes)
     end
     local places
     places, l.isOver = merged(gate and gate.linesBeside(open) or open, '', count)
-    if #places > 0 then l.frontier = (unpacked('>I5', places[#places])) end
+    if #places > 0 then l.frontier = { unpacked('>I5dd', places[#places]) } end
     return takeUp(places, 22)
   end
 
@@ -143,7 +169,7 @@ local function lineUpLanes(c, takes)
       if #places > 0 then
         l.at = places[#places]
         l.cursor = '(' .. l.at
-        l.frontier = (unpacked('>I5', l.at, at - 21))
+        l.frontier = { unpacked('>I5dd', l.at, at - 21) }
       end
       local more = takeUp(places, at)
       if more == 0 and c.isByOrigin and not l.isOver and not l.triedOrigins then
@@ -154,22 +180,28 @@ local function lineUpLanes(c, takes)
     end
   end
 
+  -- Whether it comes before all that are not known.
+  local function isKnownFirst(candidate)
+    if not l.frontier then return false end
+    local rank, served, due = unpack(l.frontier)
+    if candidate.rank ~= rank then return candidate.rank < rank end
+    if candidate.lane.served ~= served then return candidate.lane.served < served end
+    return (unpacked('>d', candidate.head, 14)) <= due
+  end
+
   -- Takes out the one whose turn it is.
   function l.first()
     while true do
-      local rank, isFresh
-      for _, each in ipairs(l.ranks) do
-        isFresh = headOf(l.fresh[each]) ~= nil
-        if isFresh or headOf(l.again[each]) then
-          rank = each
-          break
-        end
+      local head, queue
+      for _, rank in ipairs(l.ranks) do
+        queue = headOf(l.fresh[rank]) and l.fresh[rank] or l.again[rank]
+        head = headOf(queue)
+        if head then break end
       end
-      if l.isOver or (rank and l.frontier and (rank < l.frontier or (rank == l.frontier and isFresh))) then
-        if not rank then return nil end
-        local queue = isFresh and l.fresh[rank] or l.again[rank]
+      if l.isOver or (head and isKnownFirst(head)) then
+        if not head then return nil end
         queue.at = queue.at + 1
-        return queue[queue.at - 1]
+        return head
       end
       -- so many were put apart that the rest is left to the next claim
       if gate and gate.isTired then return nil end
