@@ -162,10 +162,12 @@ async function killRun(words, live) {
   child.stdout.on('data', hear)
   child.stderr?.on('data', hear)
   const [code] = await once(child, 'close')
-  const marked = (mark) => output.split('\n').filter((line) => line.startsWith(mark))
+  const lines = output.split('\n')
   const summary = output.trimEnd().split('\n').slice(-1)
-  const failures = marked('✗ ')
-  return result({ code, output, passed: marked('✓ ').length, failed: failures.length, skipped: 0, summary, failures })
+  const passed = lines.filter((line) => line.startsWith('✓ ')).length
+  // a law that was broken, and below it by what
+  const failures = output.match(/^✗ .*(?:\n {4}.*)*/gm) ?? []
+  return result({ code, output, passed, failed: failures.length, skipped: 0, summary, failures })
 }
 
 /** A line for each failed test in Vitest's report. A file that could not be loaded has no tests, but a message. */

@@ -38,9 +38,15 @@ export interface Settled {
   readonly message?: string
   /** Why the call was given up. */
   readonly reason?: string
-  /** The answer came, and its body did not. */
+  /** The answer came, and its body did not, or not whole. */
   readonly hasNoBody?: boolean
 }
+
+/** What a page was asked for went wrong, as it sees it. */
+export const isComplaint = (told: Told): boolean =>
+  told.what === 'refused' ||
+  told.what === 'uncaught' ||
+  (told.what === 'settled' && (typeof told.with === 'string' || told.hasNoBody === true))
 
 const MARK = 'told '
 

@@ -68,8 +68,8 @@ const struck = (kind: Struck['kind'], from: number, until: number, life = '0.1')
 /** The end of a visit at `at`, as the API tells it. */
 const told = (kind: string, at: number, data: Said['data'] = {}): Said => ({ at, kind, data })
 const sent = (attemptNumber: number, at = 50): Said => told('attempt', at, { attemptNumber })
-const failed = (at: number, delayMs: number): Said =>
-  told('retry', at, { attemptNumber: 1, durationMs: 400, responseStatus: 503, delayMs, counted: true })
+const failed = (at: number, delayMs: number, data: Said['data'] = { responseStatus: 503 }): Said =>
+  told('retry', at, { attemptNumber: 1, durationMs: 400, delayMs, counted: true, ...data })
 
 const death = (given: Partial<Death> = {}): Death => ({
   ...{ life: '0.1', startedAt: 100, at: 200, wasReady: true, words: 'ended with 1' },
@@ -233,6 +233,13 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
     { visits: [visit(50, { status: 503 }), visit(500)], stories: new Map([['t1', [failed(450, 100)]]]) },
   ],
   [
+    'H10 sent before the wait that was told',
+    {
+      visits: [visit(50, { status: null, outcome: 'caller_gone' }), visit(500)],
+      stories: new Map([['t1', [failed(450, 100, {})]]]),
+    },
+  ],
+  [
     'Retry-After undercut',
     {
       visits: [visit(50, { status: 503, retryAfterMs: 1_000 }), visit(1_000)],
@@ -314,6 +321,13 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
   [
     'a wait that no process could tell the store',
     { visits: [visit(50, { status: 503, retryAfterMs: 1_000 }), visit(500)] },
+  ],
+  [
+    'a wait after a sender had gone, of which the target heard late',
+    {
+      visits: [visit(50, { status: null, outcome: 'caller_gone', endedAt: 458 }), visit(550)],
+      stories: new Map([['t1', [failed(450, 100, {})]]]),
+    },
   ],
   ['a request on its way when its origin was paused', { pauses: [{ origin: 'http://a', from: 10, until: 3_000 }] }],
   [
