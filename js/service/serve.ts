@@ -20,13 +20,8 @@ import { type Answer, type Listener, listen, type Tls } from './listeners.ts'
 import { makeLog } from './log.ts'
 import { openStore } from './open-store.ts'
 import { adminPaths, type PathFilter, servesPath, workerPaths } from './paths.ts'
-import {
-  createService,
-  type ReloadableOptions,
-  type Service,
-  type ServiceLogEntry,
-  type ServiceOptions,
-} from './service.ts'
+import { createService } from './service.ts'
+import type { ReloadableOptions, Service, ServiceLogEntry, ServiceOptions } from './service-options.ts'
 import { factsOf } from './start-lines.ts'
 
 /** A store of a later version: no other exit has this code, so that a deployment can tell. */
