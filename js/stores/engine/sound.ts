@@ -43,11 +43,19 @@ const isText = (value: unknown, most: number = NAME_LENGTH): value is string =>
   typeof value === 'string' && value.length <= most
 const isName = (value: unknown, most?: number): boolean => isText(value, most) && isWellFormed(value)
 type IsRight = (value: unknown) => boolean
-const orNull = (value: unknown, isRight: IsRight): boolean => value === null || isRight(value)
-const orAbsent = (value: unknown, isRight: IsRight): boolean => value === undefined || isRight(value)
+const nullOr =
+  (isRight: IsRight): IsRight =>
+  (value) =>
+    value === null || isRight(value)
+const absentOr =
+  (isRight: IsRight): IsRight =>
+  (value) =>
+    value === undefined || isRight(value)
+const isU32: IsRight = (value) => isInt(value, 0, U32)
 /** Whether a row may say so of what is counted. */
 export const isCount = (value: unknown): boolean => isInt(value, 0, MOST_IN_ROW)
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+const isWord = (value: unknown): boolean => typeof value === 'string'
 
 /** Whether commands can go by the row: its numbers, its words, and what they say together. Its request is not looked at. */
 export function isSoundRow(row: Row): boolean {
@@ -58,30 +66,30 @@ export function isSoundRow(row: Row): boolean {
     isText(row.origin) &&
     STATUSES.has(row.status) &&
     isCount(row.seq) &&
-    orNull(row.idempotencyKey, isText) &&
+    nullOr(isText)(row.idempotencyKey) &&
     isText(row.fingerprint) &&
-    orNull(row.orderKey, isText) &&
+    nullOr(isText)(row.orderKey) &&
     (row.behind === null || row.behind === 0 || row.behind === 1) &&
     Number.isFinite(row.rank) &&
-    orNull(row.dueAt, isInstant) &&
+    nullOr(isInstant)(row.dueAt) &&
     isInstant(row.turnAt) &&
     (isInstant(row.serverAt) || row.serverAt === Number.NEGATIVE_INFINITY) &&
     (isInstant(row.deadlineAt) || row.deadlineAt === Number.POSITIVE_INFINITY) &&
     DEADLINES.has(row.deadlineReason) &&
-    isInt(row.attemptNumber, 0, U32) &&
-    orNull(row.firstAttemptAt, isInstant) &&
-    isInt(row.refunds, 0, U32) &&
-    isInt(row.bodyBytes, 0, U32) &&
-    orNull(row.bodySum ?? null, (sum) => isInt(sum, 0, U32)) &&
-    orNull(row.requestSum ?? null, (sum) => isInt(sum, 0, U32)) &&
-    orNull(row.parkedIn, isText) &&
+    isU32(row.attemptNumber) &&
+    nullOr(isInstant)(row.firstAttemptAt) &&
+    isU32(row.refunds) &&
+    isU32(row.bodyBytes) &&
+    nullOr(isU32)(row.bodySum ?? null) &&
+    nullOr(isU32)(row.requestSum ?? null) &&
+    nullOr(isText)(row.parkedIn) &&
     isFlag(row.cancelAsked) &&
     isFlag(row.aside) &&
-    orNull(row.owner, isText) &&
+    nullOr(isText)(row.owner) &&
     isCount(row.token) &&
-    orNull(row.settledToken, isCount) &&
-    orNull(row.endedAt, isInstant) &&
-    (row.status === 'IN_FLIGHT' ? isInstant(row.leaseUntil) && row.owner !== null : orNull(row.leaseUntil, isInstant))
+    nullOr(isCount)(row.settledToken) &&
+    nullOr(isInstant)(row.endedAt) &&
+    (row.status === 'IN_FLIGHT' ? isInstant(row.leaseUntil) && row.owner !== null : nullOr(isInstant)(row.leaseUntil))
   )
 }
 
@@ -132,19 +140,10 @@ export const isSoundRequest = (task: StoredTask): boolean => unsoundField(task) 
 /** What a field may say. `task`: all of it. */
 type IsSound = (value: unknown, task: StoredTask) => boolean
 
-const nullOr =
-  (isRight: IsRight): IsRight =>
-  (value) =>
-    orNull(value, isRight)
-const absentOr =
-  (isRight: IsRight): IsRight =>
-  (value) =>
-    orAbsent(value, isRight)
 const oneIn =
   (words: ReadonlySet<unknown>): IsRight =>
   (value) =>
     words.has(value)
-const isU32: IsRight = (value) => isInt(value, 0, U32)
 const isKey: IsRight = (value) => isName(value) && HEADER_VALUE.test(value as string)
 const isMethod: IsRight = (value) => isText(value, METHOD_LENGTH) && isToken(value) && !FORBIDDEN.test(value)
 
@@ -303,11 +302,11 @@ export function soundLog(line: unknown): AttemptLog | undefined {
   const isRight =
     NUMBERS.every((name) => Number.isFinite(log[name])) &&
     typeof log.taskId === 'string' &&
-    orNull(log.responseStatus, (status) => isInt(status, 0, 999)) &&
-    orNull(log.errorMessage, (message) => typeof message === 'string') &&
+    nullOr((status) => isInt(status, 0, 999))(log.responseStatus) &&
+    nullOr(isWord)(log.errorMessage) &&
     typeof log.decision === 'string' &&
-    orAbsent(log.kind, (kind) => typeof kind === 'string') &&
-    orAbsent(log.data, (data) => isPlain(data) && Object.values(data).every(isScalar))
+    absentOr(isWord)(log.kind) &&
+    absentOr((data) => isPlain(data) && Object.values(data).every(isScalar))(log.data)
   return isRight ? log : undefined
 }
 
