@@ -61,8 +61,8 @@ const besideQueue = [
   ['express', 5_000],
   ['fastify', 5_000],
   ['hono', 5_000],
-  ['grpc', 2_200],
-  ['undici', 3_800],
+  ['grpc', 1_700],
+  ['undici', 4_100],
 ].map(([name, limit]) => ({
   what: `redrive/${name}, beside the queue`,
   limit,
