@@ -9,6 +9,7 @@
  */
 
 export type { ApiToken, RateSettings, Scope } from './service/api/context.ts'
+export type { BodySourceOptions, BodySourcesOptions } from './service/bodies/body-sources.ts'
 export { type BodyStore, BodyStoreError } from './service/bodies/body-store.ts'
 export { openBodies } from './service/bodies/open-bodies.ts'
 export type { CredentialOptions, CredentialsOptions, HeaderSource } from './service/credentials.ts'

@@ -4,11 +4,13 @@
  * written by other code: it is read as strictly as a request.
  */
 
+import type { Readable } from 'node:stream'
 import { RedriveError } from '../api/errors.ts'
 import type { Sign } from '../api/sign.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { OwnSending, UnmadeError } from '../options/own-sending.ts'
 import { ENDS, type End } from './api/ends.ts'
+import type { BodySources } from './bodies/body-sources.ts'
 import { bodyIn, type TaskBodies, type TaskBody } from './bodies/task-bodies.ts'
 import type { Credentials } from './credentials.ts'
 import { NAME_SHAPE } from './named.ts'
@@ -39,6 +41,7 @@ export interface SendingParts {
   signing(): Signing
   /** Absent: bodies lie with their tasks alone. */
   readonly bodies: Pick<TaskBodies, 'open'> | undefined
+  readonly sources: Pick<BodySources, 'refuse' | 'open'>
   /** Hears why a task was parked for what it names. */
   refused(why: string): void
 }
@@ -55,16 +58,16 @@ class NameRefusedError extends RedriveError implements UnmadeError {
 const NO_CREDENTIALS = {}
 
 export function sendingOf(record: StoredTask, parts: SendingParts): OwnSending {
-  const { send, credentials, signing, bodies, refused } = parts
+  const { send, credentials, signing, refused } = parts
   const { principal, targetUrl, taskId } = record
   const names = senderDataOf(record)
   const body = bodyIn(record)
   const { origin } = new URL(targetUrl)
   const give = names.credential === undefined ? undefined : credentials().giverOf(names.credential, principal, origin)
   const sign = names.signing === undefined ? undefined : signing().signerOf(names.signing, principal, taskId)
-  const store = body && (bodies ?? 'there is no store of bodies')
-  const refusal = [give, sign, store].find((each) => typeof each === 'string')
-  const own = body && typeof store === 'object' ? new OwnBody(body, store) : undefined
+  const open = body && openerOf(body, principal, parts)
+  const refusal = [give, sign, open].find((each) => typeof each === 'string')
+  const own = body && typeof open === 'function' ? new OwnBody(body.bytes, open) : undefined
   return {
     fetch: async (url, init = {}) => {
       if (refusal !== undefined) {
@@ -80,17 +83,25 @@ export function sendingOf(record: StoredTask, parts: SendingParts): OwnSending {
   }
 }
 
+type Open = () => Promise<Readable>
+
+/** Opens the body of a task, or says why this service may not. */
+function openerOf(body: TaskBody, tenant: string | null, { bodies, sources }: SendingParts): Open | string {
+  if ('source' in body) return sources.refuse(body.source, tenant) ?? (() => sources.open(body, tenant))
+  return bodies ? () => bodies.open(body) : 'there is no store of bodies'
+}
+
 /** A body that lies elsewhere, on its way to the target. */
 class OwnBody {
-  readonly #body: TaskBody
-  readonly #store: Pick<TaskBodies, 'open'>
+  readonly #bytes: number
+  readonly #open: Open
   /** Read for the signature, which covers all of it. */
   #whole: Uint8Array | undefined
   #failed: unknown
 
-  constructor(body: TaskBody, store: Pick<TaskBodies, 'open'>) {
-    this.#body = body
-    this.#store = store
+  constructor(bytes: number, open: Open) {
+    this.#bytes = bytes
+    this.#open = open
   }
 
   /** Signs over the bytes of the body. Where they cannot be had, it is not the signature that has failed: `send` says so. */
@@ -98,7 +109,7 @@ class OwnBody {
     return async (request) => {
       try {
         const parts: Uint8Array[] = []
-        for await (const part of await this.#store.open(this.#body)) parts.push(part as Uint8Array)
+        for await (const part of await this.#open()) parts.push(part as Uint8Array)
         this.#whole = Buffer.concat(parts)
       } catch (error) {
         this.#failed = error
@@ -111,9 +122,9 @@ class OwnBody {
   async send(send: Send, tenant: string | null, url: string, init: RequestInit): Promise<Response> {
     if (this.#failed !== undefined) throw this.#failed
     if (this.#whole) return send(tenant, url, { ...init, body: this.#whole as Uint8Array<ArrayBuffer> })
-    const stream = await this.#store.open(this.#body)
+    const stream = await this.#open()
     try {
-      return await send(tenant, url, init, { stream, bytes: this.#body.bytes })
+      return await send(tenant, url, init, { stream, bytes: this.#bytes })
     } catch (error) {
       const { errored } = stream
       stream.destroy()

@@ -150,7 +150,7 @@ function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
 }
 
 function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
-  const { tokens, policies, defaultPolicy, credentials, signing, limits, tenants } = settings
+  const { tokens, policies, defaultPolicy, credentials, signing, limits, tenants, bodySources } = settings
   const { allowHttp, allowPrivate, targets } = settings
   return {
     tokens: isDev ? undefined : tokens,
@@ -160,6 +160,7 @@ function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
     signing,
     limits,
     tenants,
+    bodySources,
     allowHttp,
     ...(allowPrivate && { allowPrivate }),
     ...(targets && { targets }),

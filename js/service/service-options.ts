@@ -5,6 +5,7 @@ import type { TaskStore } from '../api/store.ts'
 import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ApiToken, RateSettings } from './api/context.ts'
+import type { BodySourcesOptions } from './bodies/body-sources.ts'
 import type { BodyStore } from './bodies/body-store.ts'
 import type { CredentialsOptions } from './credentials.ts'
 import type { ShareOptions } from './limits.ts'
@@ -32,6 +33,8 @@ export interface ReloadableOptions
   readonly credentials?: CredentialsOptions
   /** Keys that sign attempts, which tasks name. They are read for each attempt. @default none */
   readonly signing?: SigningsOptions
+  /** Buckets in which tasks may name bodies of their callers' own. @default none */
+  readonly bodySources?: BodySourcesOptions
 }
 
 export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareOptions {
@@ -63,7 +66,7 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareO
   readonly bodies?: BodyStore
   /** With `bodies`: those up to so many bytes stay with their tasks. @default 64 KiB */
   readonly inlineBodyBytes?: number
-  /** With `bodies`: the largest one that may be uploaded. @default 1 GiB */
+  /** The largest body that may be uploaded, or named in a bucket. @default 1 GiB */
   readonly maxUploadBytes?: number
   /** With `bodies`: how long one that was uploaded may be named by tasks, and how long a folder keeps any, in milliseconds. @default 35 days */
   readonly uploadTtlMs?: number

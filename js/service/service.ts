@@ -16,6 +16,7 @@ import type { ApiQueue, ApiSettings, ApiStore } from './api/context.ts'
 import { Operations } from './api/operations.ts'
 import { applyPolicies, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { BodySources } from './bodies/body-sources.ts'
 import { sweeperOf } from './bodies/sweeper.ts'
 import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
 import { Callbacks } from './callbacks.ts'
@@ -82,12 +83,18 @@ export function createService(options: ServiceOptions): Service {
     new TaskBodies(options.bodies, bodyLimitsOf(options), clock, ({ message, detail }) =>
       away(options.bodies?.shown ?? '', detail === undefined ? message : `${message} (${detail})`),
     )
+  const bodySources = new BodySources(options.bodySources ?? {}, {
+    clock,
+    maxBytes: bodyLimitsOf(options).maxUploadBytes,
+    failed: ({ message, detail }, bucket) => away(bucket, detail === undefined ? message : `${message} (${detail})`),
+  })
   const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
   const sending = {
     send: transport.send,
     credentials: () => credentials,
     signing: () => signing,
     bodies,
+    sources: bodySources,
     refused: (why: string) => refused('', why),
   }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
@@ -156,6 +163,7 @@ export function createService(options: ServiceOptions): Service {
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
       bodies,
+      bodySources,
       refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),
       settings: () => settings,
@@ -180,9 +188,11 @@ export function createService(options: ServiceOptions): Service {
       const nextShares = sharesOf({ ...options, ...given }, stores.length, partitionBy)
       const nextSettings = settingsOf({ ...options, ...given })
       const nextNamed = named(given)
+      const setSources = bodySources.changed(given.bodySources ?? {})
       await applyPolicies(store.registry, given.policies ?? [])
       guardOf = next
       shares = nextShares
+      setSources()
       ;({ credentials, signing } = nextNamed)
       secrets.forget()
       settings = nextSettings
@@ -208,6 +218,7 @@ export function createService(options: ServiceOptions): Service {
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
       await sweeper?.stop()
+      await bodySources.close()
       await options.bodies?.close()
     },
   }

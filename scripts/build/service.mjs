@@ -10,8 +10,8 @@ import { serviceEntries } from './entries.mjs'
 /** Some of the libraries are CommonJS, and ask for Node's modules by `require`. */
 const REQUIRE = "import { createRequire as $require } from 'node:module';const require = $require(import.meta.url);"
 
-/** An optional part of the client of Redis, which it goes on without. */
-const external = ['@node-rs/xxhash']
+/** An optional part of the client of Redis, and the SDK that finds the credentials of roles, which the user installs. The service goes on without. */
+const external = ['@node-rs/xxhash', '@aws-sdk/credential-providers']
 
 /**
  * Leaves out what nothing asks for and no bundler finds out: undici's main file requires all of its parts (fetch, caches, web sockets),

@@ -56,7 +56,7 @@ const rows = [
   },
 ]
 
-/** What stands on a queue in Node, by what each adds to it. */
+/** Adapters for servers, by the bytes that each adds to the queue. */
 const besideQueue = [
   ['express', 5_000],
   ['fastify', 5_000],

@@ -9,6 +9,8 @@ export interface Passing {
   readonly method: string
   readonly path: string
   readonly status: number
+  /** The session that it was signed for. */
+  readonly session: string | undefined
 }
 
 export type Fault =
@@ -51,8 +53,10 @@ export async function faultyProxy(target: string): Promise<FaultyProxy> {
     const { hostname, port } = new URL(target)
     const onward = request({ host: hostname, port, method, path: url, headers, agent: false }, async (reply) => {
       const status = reply.statusCode ?? 0
-      passed.push({ method, path: url, status })
-      await state.onAnswer?.({ method, path: url, status })
+      const { 'x-amz-security-token': session } = headers
+      const passing = { method, path: url, status, session: session as string | undefined }
+      passed.push(passing)
+      await state.onAnswer?.(passing)
       answer.writeHead(status, reply.headers)
       const isBody = method === 'GET' && status === 200
       if (isBody && fault !== 'none') spoil(reply, answer, fault)

@@ -18,7 +18,7 @@ export interface S3Server {
 }
 
 export const BUCKET = 'bodies'
-const KEY = { AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'a-secret-key-of-s3' } as const
+export const KEY = { AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'a-secret-key-of-s3' } as const
 const READY_WITHIN_MS = 60_000
 
 /** Verifies signatures. `domain`: answers to names below it, too. */

@@ -12,6 +12,7 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
+import type { BodySources } from '../bodies/body-sources.ts'
 import type { TaskBodies } from '../bodies/task-bodies.ts'
 import type { Listening } from '../feed/types.ts'
 
@@ -135,6 +136,8 @@ export interface ApiContext {
   refuseSigning?(name: string, tenant: string | null): string | undefined
   /** Bodies that lie apart from their tasks. Absent: there are none. */
   readonly bodies?: Pick<TaskBodies, 'limits' | 'upload' | 'find' | 'keep' | 'open' | 'dropBody'> | undefined
+  /** Buckets in which tasks may name bodies. Absent: there are none. */
+  readonly bodySources?: Pick<BodySources, 'maxBytes' | 'find' | 'refuse' | 'open'> | undefined
   readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>
   readonly core: Pick<Core, 'canonicalJson' | 'backoffSchedule'>
   readonly clock: Clock

@@ -14,6 +14,7 @@ import type { ResolvedPolicy } from '../../options/policy.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { deadlineOf } from '../../stores/engine/rules.ts'
+import { SOURCE_SHAPE } from '../bodies/body-sources.ts'
 import { BodyStoreError } from '../bodies/body-store.ts'
 import type { TaskBody } from '../bodies/task-bodies.ts'
 import type { SenderData } from '../sending.ts'
@@ -154,7 +155,7 @@ async function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): 
   const { refuseCredential = () => 'this service has none', refuseSigning = () => 'this service has none' } = context
   if (credential !== undefined) refuse('credential', refuseCredential(credential, tenant, origin))
   if (signing !== undefined) refuse('signing', refuseSigning(signing, tenant))
-  const body = bodyRef === undefined ? undefined : await uploadedBody(bodyRef, tenant, context)
+  const body = bodyRef === undefined ? undefined : await bodyApart(bodyRef, tenant, context)
   const { maxBodyBytes } = settings.limits
   if (signing !== undefined && body && body.bytes > maxBodyBytes) {
     const why = `a body of ${body.bytes} bytes is sent as it is read, and cannot be signed before; at most ${maxBodyBytes} (--max-body)`
@@ -171,11 +172,21 @@ export function withParts(
   return given.length > 0 ? Object.fromEntries(given) : undefined
 }
 
-async function uploadedBody(
+async function bodyApart(
   bodyRef: string,
   tenant: string | null,
-  { bodies }: Exchange['context'],
+  { bodies, bodySources }: Exchange['context'],
 ): Promise<TaskBody> {
+  if (SOURCE_SHAPE.test(bodyRef)) {
+    const body = await bodySources?.find(bodyRef, tenant).catch(bodiesAway)
+    if (!bodySources || !body)
+      throw new Problem('body-ref-unknown', 'bodyRef: there is no such object that this tenant may name')
+    if (body.bytes <= bodySources.maxBytes) return body
+    throw invalid(
+      `bodyRef: the object has ${body.bytes} bytes; at most ${bodySources.maxBytes} (--max-upload)`,
+      'bodyRef',
+    )
+  }
   const found = await bodies?.find(bodyRef, tenant).catch(bodiesAway)
   if (found) return found
   const why = bodies

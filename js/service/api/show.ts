@@ -54,12 +54,13 @@ function namesIn(record: StoredTask): SenderData {
   }
 }
 
-/** A body that lies apart from its task: an upload by its reference. */
+/** A body that lies apart from its task: an upload and one of its caller's own by its reference. */
 function bodyRefOf(record: StoredTask): { readonly bodyRef?: string } {
   if (record.status === 'SUCCEEDED' || record.status === 'CANCELLED') return {}
-  const { upload, ref } = (record.senderData?.body ?? {}) as { readonly upload?: unknown; readonly ref?: unknown }
-  if (ref === undefined) return {}
-  return { bodyRef: typeof upload === 'string' ? upload : 'stored' }
+  const { upload, ref, source } = (record.senderData?.body ?? {}) as Readonly<Record<string, unknown>>
+  const named = [upload, source].find((each) => typeof each === 'string') as string | undefined
+  if (named !== undefined) return { bodyRef: named }
+  return ref === undefined ? {} : { bodyRef: 'stored' }
 }
 
 /** The task with the status of its last attempt, which costs a look into its log. */

@@ -63,26 +63,29 @@ export interface BodyFacts {
 }
 
 /**
- * The bytes of a body, whose last ones come only when all of them were what they were. Fails with a `BodyMissingError` where they are not,
+ * The bytes of a body, whose last ones come only when all of them were what they were, as far as that is known. Fails with a `BodyMissingError` where they are not,
  * and with a `BodyStoreError` where the store breaks off.
  */
-export function verified(source: Readable, facts: BodyFacts): Readable {
+export function verified(source: Readable, facts: Pick<BodyFacts, 'bytes'> & Partial<BodyFacts>): Readable {
   return Readable.from(verifiedParts(source, facts), { objectMode: false })
 }
 
-async function* verifiedParts(source: Readable, { bytes, sha256 }: BodyFacts): AsyncGenerator<Uint8Array> {
-  const hash = createHash('sha256')
+async function* verifiedParts(
+  source: Readable,
+  { bytes, sha256 }: Parameters<typeof verified>[1],
+): AsyncGenerator<Uint8Array> {
+  const hash = sha256 === undefined ? undefined : createHash('sha256')
   let size = 0
   let held: Uint8Array | undefined
   for await (const part of partsOf(source)) {
     size += part.byteLength
     if (size > bytes) throw new BodyMissingError(`its body has more than ${bytes} bytes by now`)
-    hash.update(part)
+    hash?.update(part)
     if (held) yield held
     held = part
   }
   if (size < bytes) throw new BodyMissingError(`its body has ${size} of ${bytes} bytes by now`)
-  if (hash.digest('hex') !== sha256) throw new BodyMissingError('its body is not what it was: its SHA-256 differs')
+  if (hash?.digest('hex') !== sha256) throw new BodyMissingError('its body is not what it was: its SHA-256 differs')
   if (held) yield held
 }
 

@@ -1,170 +1,24 @@
-/**
- * Bodies in a bucket of S3, or of a server that speaks as S3 does. An object appears whole or not at all, so a put that is cut off leaves
- * nothing; one whose task was never stored is left to a lifecycle rule of the bucket (docs/service-sending.md).
- */
+/** Bodies in a bucket. One whose task was never stored is left to a lifecycle rule of the bucket (docs/service-sending.md). */
 
-import type { LookupFunction } from 'node:net'
-import process from 'node:process'
-import type { Readable } from 'node:stream'
-import { Pool } from 'undici'
-import type { Clock } from '../../platform/clock.ts'
-import { SecretError, Secrets } from '../secrets.ts'
-import { type BodyStore, BodyStoreError, codeOf, Meter } from './body-store.ts'
-import { s3Credentials } from './s3-credentials.ts'
-import { type S3Answer, s3Exchange } from './s3-exchange.ts'
-import { signedHeaders, UNSIGNED } from './s3-sign.ts'
-import { s3Place } from './s3-url.ts'
-
-/** Its place is none of what tenants are told. */
-const HERE = 'the store of bodies'
-const CONNECT_MS = 3_000
-/** Longest silence of a bucket that is to answer, or to go on. */
-const SILENCE_MS = 10_000
-const CONNECTIONS = 256
-/** SHA-256 of nothing. */
-const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
-/** Bytes of an answer that says what went wrong. */
-const ERROR_BYTES = 16_384
-
-export interface S3Options {
-  readonly clock: Clock
-  /** @default that of the process */
-  readonly env?: Readonly<Record<string, string | undefined>>
-  /** Longest silence, in milliseconds. @default 10_000 */
-  readonly silenceMs?: number
-  /** Finds addresses; for tests. @default the system's */
-  readonly lookup?: LookupFunction
-}
-
-interface Asked {
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: AsyncIterable<Uint8Array>
-}
+import { type BodyStore, Meter } from './body-store.ts'
+import { type S3Options, s3Bucket } from './s3-bucket.ts'
 
 /** @throws TypeError for an address that is none */
-export function s3Bodies(
-  address: string,
-  { clock, env = process.env, silenceMs = SILENCE_MS, lookup }: S3Options,
-): BodyStore {
-  const { bucket, prefix, origin, base, region } = s3Place(address, env)
-  const secrets = new Secrets({ clock, env })
-  const pool = new Pool(origin, {
-    connections: CONNECTIONS,
-    connect: { timeout: CONNECT_MS, ...(lookup && { lookup }) },
-    headersTimeout: silenceMs,
-    bodyTimeout: silenceMs,
-    pipelining: 1,
-    allowH2: false,
-  })
-  const shown = `s3://${bucket}/${prefix}`
-
-  const send = async (method: 'GET' | 'HEAD' | 'PUT' | 'DELETE', key: string, { headers = {}, body }: Asked) => {
-    const url = new URL(`${origin}${base}/${prefix}${key}`)
-    const unsigned = { method, url, headers: { ...headers, 'x-amz-content-sha256': body ? UNSIGNED : EMPTY } }
-    const at = new Date(clock.now())
-    const signed = await signedHeaders(unsigned, { region, credentials: await s3Credentials(env, secrets), at })
-    return s3Exchange(pool, {
-      path: url.pathname,
-      method,
-      headers: { ...signed },
-      body: (body ?? null) as Readable | null,
-    })
-  }
-
-  /** Asks what may be asked twice: a connection that was kept may have ended at this very moment. */
-  const ask = async (method: 'GET' | 'HEAD' | 'DELETE', key: string): Promise<S3Answer> => {
-    try {
-      return await send(method, key, {})
-    } catch (error) {
-      if (!LOST.has(codeOf(error))) throw unreached(error)
-    }
-    return send(method, key, {}).catch((error) => {
-      throw unreached(error)
-    })
-  }
-
-  const unreached = (error: unknown): BodyStoreError => {
-    const detail = error instanceof SecretError ? error.message : undefined
-    return new BodyStoreError(`${HERE} cannot be reached: ${codeOf(error)}`, {
-      cause: error,
-      ...(detail && { detail }),
-    })
-  }
-
-  /** Throws what an answer says that is none of those expected. */
-  const refuse = async ({ status, body }: S3Answer): Promise<never> => {
-    throw new BodyStoreError(`${HERE} answered ${status} ${await errorCodeIn(body)}`.trim())
-  }
-
-  /** Throws where it is not the object that a 404 is about, but its bucket, or something on the way there. */
-  const gone = async ({ body }: S3Answer): Promise<undefined> => {
-    const code = await errorCodeIn(body)
-    if (code !== 'NoSuchKey') throw new BodyStoreError(`${HERE} answered 404 ${code}`.trim())
-  }
-
+export function s3Bodies(address: string, options: S3Options): BodyStore {
+  // its place is none of what tenants are told
+  const objects = s3Bucket(address, 'the store of bodies', options)
+  const { bucket, prefix } = objects
   return {
-    shown,
+    shown: `s3://${bucket}/${prefix}`,
     async put(key, body, { bytes, contentType = 'application/octet-stream' }) {
       const meter = new Meter()
-      const mine = { failed: undefined as unknown }
       const headers = { 'content-length': `${bytes}`, 'content-type': contentType }
-      let answer: S3Answer
-      try {
-        answer = await send('PUT', key, { headers, body: noted(meter.through(body), mine) })
-      } catch (error) {
-        // an error of the body's own is its reader's to tell
-        throw mine.failed ?? unreached(error)
-      }
-      if (answer.status !== 200) return refuse(answer)
-      answer.body.resume()
+      await objects.put(prefix + key, meter.through(body), headers)
       return { ref: key, sha256: meter.sha256() }
     },
-    async open(ref) {
-      const answer = await ask('GET', ref)
-      const { status, headers, body } = answer
-      if (status === 404) return gone(answer)
-      const bytes = Number(headers['content-length'] ?? Number.NaN)
-      if (status !== 200 || !Number.isInteger(bytes)) return refuse(answer)
-      return { body, bytes }
-    },
-    async has(ref) {
-      const answer = await ask('HEAD', ref)
-      answer.body.resume()
-      if (answer.status === 200 || answer.status === 404) return answer.status === 200
-      return refuse(answer)
-    },
-    async delete(ref) {
-      const answer = await ask('DELETE', ref)
-      if (answer.status === 404) return gone(answer)
-      if (answer.status !== 204 && answer.status !== 200) return refuse(answer)
-      answer.body.resume()
-    },
-    close: () => pool.destroy(),
+    open: (ref) => objects.get(prefix + ref),
+    has: async (ref) => (await objects.head(prefix + ref)) !== undefined,
+    delete: (ref) => objects.delete(prefix + ref),
+    close: () => objects.close(),
   }
-}
-
-/** Codes of a connection that has ended under a request. */
-const LOST: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
-
-async function* noted(body: AsyncIterable<Uint8Array>, mine: { failed: unknown }): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body
-  } catch (error) {
-    mine.failed = error
-    throw error
-  }
-}
-
-/** The code of S3's error in XML, such as `AccessDenied`; '': it has none. */
-async function errorCodeIn(body: Readable): Promise<string> {
-  let text = ''
-  try {
-    for await (const part of body) {
-      text += String(part)
-      if (text.length > ERROR_BYTES) break
-    }
-  } catch {
-    // what has come says enough, or nothing
-  }
-  return /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1] ?? ''
 }

@@ -6,15 +6,19 @@
 import type { StoredTask } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { keyFor, readRef, refOf } from './body-ref.ts'
+import { SOURCE_SHAPE, type SourceBody } from './body-sources.ts'
 import { type BodyFacts, BodyMissingError, type BodyStore, BodyStoreError, verified } from './body-store.ts'
 
-/** The body of a task, as its record has it. */
-export type TaskBody = BodyFacts & {
+/** A body that this service keeps, as the record of its task has it. */
+export type KeptBody = BodyFacts & {
   /** Under this the store of bodies has it. */
   readonly ref: string
   /** Reference of an upload, which other tasks may have, too. Absent: the body is the task's alone. */
   readonly upload?: string
 }
+
+/** A body that lies apart from its task. */
+export type TaskBody = KeptBody | SourceBody
 
 export interface BodyLimits {
   /** Bodies up to so many bytes stay with their task. */
@@ -58,7 +62,7 @@ export class TaskBodies {
   }
 
   /** The body that a tenant has uploaded under this reference; undefined: there is none, or none any more. Rejects with a BodyStoreError. */
-  async find(bodyRef: string, tenant: string | null): Promise<TaskBody | undefined> {
+  async find(bodyRef: string, tenant: string | null): Promise<KeptBody | undefined> {
     const read = readRef(bodyRef)
     if (!read || this.#clock.now() >= read.createdAt + this.limits.uploadTtlMs) return undefined
     const { id, bytes, sha256 } = read
@@ -67,14 +71,14 @@ export class TaskBodies {
   }
 
   /** Moves the body of a new task here. Rejects with a BodyStoreError. */
-  async keep(id: string, tenant: string | null, body: Uint8Array): Promise<TaskBody> {
+  async keep(id: string, tenant: string | null, body: Uint8Array): Promise<KeptBody> {
     const put = this.#store.put(keyFor(tenant, id), one(body), { bytes: body.byteLength })
     const { ref, sha256 } = await this.#told(put)
     return { ref, bytes: body.byteLength, sha256 }
   }
 
   /** The body of a task as a stream, whose last bytes come only when all of them are right. Rejects with a BodyMissingError or a BodyStoreError. */
-  async open({ ref, bytes, sha256 }: TaskBody): Promise<ReturnType<typeof verified>> {
+  async open({ ref, bytes, sha256 }: KeptBody): Promise<ReturnType<typeof verified>> {
     const found = await this.#told(this.#store.open(ref))
     if (!found) throw new BodyMissingError('its body is gone')
     if (found.bytes === bytes) return verified(found.body, { bytes, sha256 })
@@ -85,7 +89,7 @@ export class TaskBodies {
   /** Deletes the body of a task that will not be sent again, if it is the task's alone. Rejects with a BodyStoreError. */
   async dropBody(task: Pick<StoredTask, 'senderData'>): Promise<void> {
     const body = bodyIn(task)
-    if (body && body.upload === undefined) await this.#told(this.#store.delete(body.ref))
+    if (body && 'ref' in body && body.upload === undefined) await this.#told(this.#store.delete(body.ref))
   }
 
   async #told<T>(work: Promise<T>): Promise<T> {
@@ -113,12 +117,15 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 export function bodyIn({ senderData = {} }: Pick<StoredTask, 'senderData'>): TaskBody | undefined {
   const { body } = senderData
   if (body === undefined) return undefined
-  const { ref, bytes, sha256, upload } = (body ?? {}) as Readonly<Record<string, unknown>>
+  const { ref, source, bytes, sha256, upload, etag } = (body ?? {}) as Readonly<Record<string, unknown>>
+  const hasLength = Number.isSafeInteger(bytes) && (bytes as number) >= 0
+  if (typeof source === 'string' && SOURCE_SHAPE.test(source) && hasLength && typeof etag === 'string') {
+    return { source, bytes: bytes as number, etag }
+  }
   const isRight =
     typeof ref === 'string' &&
     /^[\w./-]{1,256}$/.test(ref) &&
-    Number.isSafeInteger(bytes) &&
-    (bytes as number) >= 0 &&
+    hasLength &&
     typeof sha256 === 'string' &&
     /^[0-9a-f]{64}$/.test(sha256) &&
     (upload === undefined || typeof upload === 'string')

@@ -164,6 +164,12 @@ const SIGNING_SCHEMA: JsonSchema = {
   },
 }
 
+const BODY_SOURCE_SCHEMA: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { tenants: TENANTS },
+}
+
 const MOST = 1_000_000
 
 const LIMIT_SCHEMA: JsonSchema = {
@@ -209,6 +215,7 @@ export function schemaOfConfig(): JsonSchema {
       signing: SIGNING_SCHEMA,
       limit: LIMIT_SCHEMA,
       tenant: TENANT_SCHEMA,
+      bodySource: BODY_SOURCE_SCHEMA,
     },
   }
 }

@@ -50,6 +50,7 @@ export interface FlagValues {
   readonly maxDead: number
   readonly maxBody: number
   readonly bodies: string | undefined
+  readonly bodySources: string | Readonly<Record<string, unknown>> | undefined
   readonly inlineBody: number
   readonly maxUpload: number
   readonly uploadTtl: number

@@ -60,6 +60,12 @@ export const FLAGS: FlagTable<FlagValues> = {
     unless: 'with their tasks',
     help: 'Where large bodies are kept: file:FOLDER, for one host, or s3://BUCKET/PREFIX?region=…&endpoint=…',
   },
+  bodySources: {
+    group: 'Store',
+    kind: namedRecords('buckets of bodies', { $ref: '#/$defs/bodySource' }),
+    unless: 'none',
+    help: 'JSON file with buckets, by s3://BUCKET/PREFIX, in which tasks may name bodies of their own',
+  },
   inlineBody: {
     group: 'Store',
     kind: kinds.size(0, 64 * MIB, '64KiB'),
@@ -70,7 +76,7 @@ export const FLAGS: FlagTable<FlagValues> = {
     group: 'Store',
     kind: kinds.size(0, 1024 * GIB, '1GiB'),
     default: GIB,
-    help: 'Largest body that POST /bodies takes',
+    help: 'Largest body that POST /bodies takes, and that a task may name in a bucket',
   },
   uploadTtl: {
     group: 'Store',

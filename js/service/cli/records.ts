@@ -88,7 +88,7 @@ function tokenOf(record: unknown, at: string): TokenEntry {
 /** The records by name, or those in a file, with `check` asked about all of them: what it throws is a UsageError here. */
 export function namedOf<T extends object>(
   given: string | Readonly<Record<string, unknown>> | undefined,
-  what: 'credentials' | 'signing' | 'limits' | 'tenants',
+  what: 'credentials' | 'signing' | 'limits' | 'tenants' | 'bodySources',
   cwd: string,
   check: (records: T) => unknown,
 ): T {

@@ -1,6 +1,7 @@
 /** The settings of the service: read from every place, checked together, and plain data from then on. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
+import { type BodySourcesOptions, checkBodySources } from '../bodies/body-sources.ts'
 import { type CredentialsOptions, checkCredentials } from '../credentials.ts'
 import { checkLimits, checkTenants, type LimitsOptions, type TenantsOptions } from '../limits.ts'
 import { loadCore } from '../load-core.ts'
@@ -24,6 +25,7 @@ export interface Settings
     | 'signing'
     | 'limits'
     | 'tenants'
+    | 'bodySources'
     | 'config'
     | 'logFormat'
     | keyof DefaultFlags
@@ -35,6 +37,7 @@ export interface Settings
   readonly signing: SigningsOptions
   readonly limits: LimitsOptions
   readonly tenants: TenantsOptions
+  readonly bodySources: BodySourcesOptions
   /** The policy of tasks that name none, to be laid over the defaults of what is handed over. */
   readonly defaultPolicy: RetryPolicy
   readonly logFormat: 'json' | 'text'
@@ -73,6 +76,7 @@ export async function settingsOf(
     signing,
     limits,
     tenants,
+    bodySources,
     config: _,
     logFormat = isTTY ? 'text' : 'json',
     defaultPolicy,
@@ -93,12 +97,13 @@ export async function settingsOf(
     signing: namedOf(signing, 'signing', cwd, checkSigning),
     limits: namedOf(limits, 'limits', cwd, checkLimits),
     tenants: namedOf(tenants, 'tenants', cwd, checkTenants),
+    bodySources: namedOf(bodySources, 'bodySources', cwd, checkBodySources),
     defaultPolicy: defaultPolicyOf(
       { defaultPolicy, defaultRetryLimit, defaultBackoffBase, defaultBackoffExponent, defaultBackoffJitter },
       { policies: known, attemptTimeout: rest.attemptTimeout, core },
     ),
     files: [
-      ...[file?.name, tokens, policies, credentials, signing, limits, tenants],
+      ...[file?.name, tokens, policies, credentials, signing, limits, tenants, bodySources],
       ...[rest.tlsCert, rest.tlsKey, rest.tlsClientCa],
     ].filter((path) => typeof path === 'string'),
   }

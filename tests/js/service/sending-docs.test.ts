@@ -128,7 +128,7 @@ test('an upload of the page is named by a task, and its body reaches the target'
     return JSON.parse(execFileSync('bash', ['-ec', local], { cwd, encoding: 'utf8' }))
   }
   const uploaded = run(block('sh', '@film.mp4'))
-  const shown = JSON.parse(block('json', '"bodyRef"'))
+  const shown = JSON.parse(block('json', '"bodyRef"', '"sha256"'))
   expect(Object.keys(uploaded)).toEqual(Object.keys(shown))
   expect(shown.bodyRef).toMatch(/^[0-9a-f-]{36}\.3000000\.[\w-]{43}$/)
   const { taskId } = run(block('sh', 'REF=').replace(shown.bodyRef, uploaded.bodyRef))
@@ -141,6 +141,6 @@ test('an upload of the page is named by a task, and its body reaches the target'
 
 test('there is no block that no test has run', () => {
   // those of a bucket are run in tests/bodies
-  const ofBucket = /"Rules"|"Statement"|^aws s3api /
+  const ofBucket = /"Rules"|"Statement"|s3:\/\/acme-invoices|^aws s3api |^npm install @aws-sdk/
   expect(blocks.filter((each) => !ran.has(each) && !ofBucket.test(each.code)).map(({ code }) => code)).toEqual([])
 })

@@ -107,13 +107,19 @@ export async function getBody(exchange: Exchange): Promise<Reply> {
   }
 }
 
-/** A body that lies apart from its task, as a stream. Throws 'body-gone', 'store-unavailable'. */
-async function bytesApart(body: TaskBody, { taskId }: StoredTask, { context }: Exchange): Promise<ReadableStream> {
+/** A body that lies apart from its task, as a stream. Throws 'body-gone', 'no-body-store', 'store-unavailable'. */
+async function bytesApart(
+  body: TaskBody,
+  { taskId, principal }: StoredTask,
+  { context: { bodies, bodySources } }: Exchange,
+): Promise<ReadableStream> {
+  const isOwn = 'source' in body
+  if (isOwn ? bodySources?.refuse(body.source, principal) !== undefined : !bodies) {
+    throw new Problem('no-body-store', `the body of task ${taskId} lies in a store that this process has not`)
+  }
   try {
-    const { bodies } = context
-    if (!bodies)
-      throw new Problem('no-body-store', `the body of task ${taskId} lies in a store that this process has not`)
-    return Readable.toWeb(await bodies.open(body)) as unknown as ReadableStream
+    const stream = await (isOwn ? bodySources?.open(body, principal) : bodies?.open(body))
+    return Readable.toWeb(stream as Readable) as unknown as ReadableStream
   } catch (error) {
     if (error instanceof BodyMissingError) throw new Problem('body-gone', `task ${taskId}: ${error.message}`)
     if (error instanceof BodyStoreError) throw new Problem('store-unavailable', error.message)

@@ -3,6 +3,7 @@
 import { z } from '@hono/zod-openapi'
 import type { RetryPolicy } from '../../../api/policy.ts'
 import { REF_EXAMPLE, REF_SHAPE } from '../../bodies/body-ref.ts'
+import { SOURCE_SHAPE } from '../../bodies/body-sources.ts'
 import { NAME_SHAPE } from '../../named.ts'
 import { ENDS, type End } from '../ends.ts'
 import { policyOverlay } from './policy.ts'
@@ -79,10 +80,17 @@ export const taskIn: z.ZodType<TaskIn> = z
       description:
         'In place of `body`: any JSON, sent as its canonical text (RFC 8785), as application/json unless headers say otherwise',
     }),
-    bodyRef: z.string().regex(REF_SHAPE, 'expected a reference as `POST /bodies` gives it').optional().meta({
-      description: 'In place of `body`: the reference of one that was uploaded by `POST /bodies`',
-      example: REF_EXAMPLE,
-    }),
+    bodyRef: z
+      .union(
+        [z.string().regex(REF_SHAPE), z.string().regex(SOURCE_SHAPE)],
+        'expected a reference as `POST /bodies` gives it, or s3://BUCKET/KEY',
+      )
+      .optional()
+      .meta({
+        description:
+          'In place of `body`: the reference of one that was uploaded by `POST /bodies`, or an object in a bucket of your own, `s3://BUCKET/KEY`',
+        example: REF_EXAMPLE,
+      }),
     idempotencyKey: z.string().regex(KEY_SHAPE, 'expected 1 to 255 visible ASCII characters').optional().meta({
       description:
         'One key from the client through to the target. Default: the Idempotency-Key of the request, else a random one',

@@ -22,6 +22,7 @@ const credentials = {
     headers: { authorization: { from: 'env:TOKEN', prefix: 'Bearer ' } },
   },
 } as const
+const bodySources = { 's3://acme-invoices/outbox?region=eu-central-1': { tenants: ['acme'] } } as const
 const limits = { 'https://api.example.com': { concurrency: 5, perSecond: 10, burst: 20 } } as const
 const tenants = { acme: { capacity: 100, targets: ['https://api.example.com'] } } as const
 const signing = { hooks: { keys: [{ from: 'file:whsec' }] } } as const
@@ -43,6 +44,7 @@ const WAYS: readonly Way[] = [
   { key: 'store', text: 'redis://h:1/2', json: 'redis://h:1/2', setting: { store: 'redis://h:1/2' } },
   { key: 'name', text: 'orders', json: 'orders', setting: { name: 'orders' } },
   { key: 'bodies', text: 'file:bodies', json: 'file:bodies', setting: { bodies: 'file:bodies' } },
+  { key: 'bodySources', text: 'buckets.json', json: bodySources, setting: { bodySources } },
   { key: 'inlineBody', text: '1KiB', json: 1_024, setting: { inlineBody: 1_024 } },
   { key: 'maxUpload', text: '2GiB', json: '2GiB', setting: { maxUpload: 2 ** 31 } },
   { key: 'uploadTtl', text: '7d', json: 604_800_000, setting: { uploadTtl: 604_800_000 } },
@@ -115,6 +117,7 @@ const FILES = {
   'signing.json': { signing },
   'limits.json': { limits },
   'tenants.json': tenants,
+  'buckets.json': { bodySources },
 }
 
 test('the table below has every setting but --config', () => {

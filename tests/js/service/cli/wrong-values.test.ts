@@ -8,6 +8,7 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   store: ['postgres://h', 'orders.db'],
   name: ['a b', ''],
   bodies: ['s3://B', 'ftp://a'],
+  bodySources: ['a\nb', []],
   inlineBody: ['65MiB', -1],
   maxUpload: ['1 GiB', null],
   uploadTtl: ['59s', 0.5],
