@@ -197,7 +197,7 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
   })
 
   test('S7 four processes together never pass the rate of a target in any window, nor its concurrency', async () => {
-    const { origin, seen, most } = await target(60)
+    const { origin, seen, most } = await target(20)
     const [perSecond, burst, concurrency, count] = [40, 5, 3, 100]
     const cwd = folder(config(origin, { limits: { [origin]: { perSecond, burst, concurrency } } }))
     const flags = await storeFlags()
