@@ -11,7 +11,8 @@ import type { ResolvedPolicy } from '../options/policy.ts'
 import { type Clock, FOREVER } from '../platform/clock.ts'
 import { utf8 } from '../platform/utf8.ts'
 import { deadlineOf } from '../stores/engine/rules.ts'
-import type { ApiContext, ApiLogEntry, ApiStore } from './api/context.ts'
+import type { ApiStore } from './api/context.ts'
+import { type Dropping, dropBody } from './api/drop-body.ts'
 import { endOf } from './api/ends.ts'
 import { tagsIn } from './api/new-task.ts'
 import { type Callback, type SenderData, senderDataOf } from './sending.ts'
@@ -23,20 +24,17 @@ const MOST_STUCK = 4_096
 /** Between two looks of a process that hears of no end: those of another process, or of a store that was away. */
 const LOOK_MS = 5_000
 
-export interface CallbacksOptions extends Pick<ApiContext, 'sanitizer'> {
+export interface CallbacksOptions extends Dropping {
   readonly store: ApiStore
   readonly clock: Clock
   /** The policy of callbacks, as it is now. */
   policy(): Promise<ResolvedPolicy>
-  /** Deletes the body that a task has apart from its record, where it is the task's alone. */
-  dropBody?(task: StoredTask): Promise<void>
   /** A callback was stored. */
   queued(task: NewTask): void
   /** Hears what became of an end that was to be told. */
   told(outcome: CallbackOutcome): void
   /** Hears how many are left after a look. */
   left(count: number): void
-  readonly log: (entry: ApiLogEntry) => void
 }
 
 /** 'full': the store has no room now, and it is told later. 'unreadable': its record says nothing that can be told. */
@@ -119,18 +117,11 @@ export class Callbacks {
     const outcomes = await this.#stored(made)
     for (const outcome of outcomes) told(outcome)
     const done = ends.filter((_, i) => outcomes[i] !== 'full')
-    await Promise.all(done.map(({ task }) => this.#drop(task)))
+    // a dead letter keeps its body, since it may be put back
+    const over = done.filter(({ task }) => task.status !== 'EXHAUSTED')
+    await Promise.all(over.map(({ task }) => dropBody(task, this.#options)))
     if (done.length > 0) await store.told(done.map(({ task, endedAt }) => ({ taskId: task.taskId, endedAt })))
     return ends.flatMap(({ task }, i) => (outcomes[i] === 'full' ? task.taskId : []))
-  }
-
-  /** A dead letter keeps its body, since it may be put back. One that cannot be deleted now is an orphan, which its age ends. */
-  async #drop(task: StoredTask): Promise<void> {
-    if (task.status === 'EXHAUSTED') return
-    const { dropBody, log, sanitizer } = this.#options
-    await dropBody?.(task).catch((error: unknown) => {
-      log({ event: 'error', what: 'body', taskId: task.taskId, message: sanitizer.message(error) })
-    })
   }
 
   async #stored(made: readonly (NewTask | CallbackOutcome)[]): Promise<readonly CallbackOutcome[]> {

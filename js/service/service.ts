@@ -139,13 +139,12 @@ export function createService(options: ServiceOptions): Service {
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const { sanitizer } = host
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
-    operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
+    operations = new Operations({ store, clock, bodies, sanitizer, log: told, owner: random128(hostDraw()) })
     callbacks = new Callbacks({
-      ...{ store, clock, sanitizer, log: told },
+      ...{ store, clock, bodies, sanitizer, log: told },
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
       left: (count) => metrics.leftUntold(count),
-      ...(bodies && { dropBody: (task) => bodies.dropBody(task) }),
       queued: (task) => {
         if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
       },

@@ -87,6 +87,8 @@ export class Feed implements Listening {
     stream.push(`retry: ${RETRY_MS}\n${commentText(broadcast ? ALL : OWN)}`)
     if (this.#isClosed) stream.close('draining')
     else {
+      // of other processes it has nothing since then
+      if (!this.#isKept) this.#ring = []
       this.#listeners.set(stream, asked)
       this.#goOn(stream, asked)
       if (this.#listeners.size === 1) this.#say()
@@ -130,12 +132,17 @@ export class Feed implements Listening {
     this.#keptUntil = this.#options.clock.monotonic() + LINGER_MS
   }
 
-  /** Every few seconds, while there are listeners here: the other processes are told so. */
+  /** Whether all events are kept, those of other processes among them: for those who listen, or may come back. */
+  get #isKept(): boolean {
+    return this.#listeners.size > 0 || this.#options.clock.monotonic() < this.#keptUntil
+  }
+
+  /** Every few seconds, while there are listeners here or may be again: the other processes are told so. */
   #say(): void {
     this.#disarmSay?.()
     this.#disarmSay = undefined
     const { clock, process, broadcast } = this.#options
-    if (this.#isClosed || this.#listeners.size === 0 || !broadcast) return
+    if (this.#isClosed || !this.#isKept || !broadcast) return
     this.#send({ v: 1, from: process, listens: true })
     this.#disarmSay = clock.after(SAY_MS, () => this.#say(), true)
   }
@@ -163,8 +170,7 @@ export class Feed implements Listening {
       if (asked.mayGoOn()) stream.push(commentText('still here'))
       else stream.close('unauthorized')
     }
-    const now = clock.monotonic()
-    const isWanted = this.#listeners.size > 0 || now < this.#othersUntil || now < this.#keptUntil
+    const isWanted = this.#isKept || clock.monotonic() < this.#othersUntil
     this.#disarmBeat = isWanted ? clock.after(BEAT_MS, () => this.#beat(), true) : undefined
     if (!isWanted) this.#stopWatching()
   }

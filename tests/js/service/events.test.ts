@@ -3,6 +3,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { sha256 } from './api/setup.ts'
 import { folder, json, post, start } from './program.ts'
@@ -134,6 +135,63 @@ describe('a listener', () => {
     await heard.ended
     expect(heard.events().at(-1)).toMatchObject({ event: 'closed', data: { reason: 'draining' } })
     expect(await program.exit).toBe(0)
+  })
+})
+
+describe('over a Redis', () => {
+  const QUICK = { maxAttempts: 2, strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' }
+  const ENDED = ['queued', 'attempt', 'retry', 'attempt', 'exhausted']
+  const idsOf = ({ taskId }: { readonly taskId: unknown }, heard: Heard) =>
+    heard.events().filter(({ data }) => (data.task as { taskId?: unknown } | undefined)?.taskId === taskId)
+  const processOf = (id = '') => id.split('-')[0]
+
+  /** Two processes, of which the second alone sends. */
+  async function two() {
+    const redis = await startServer()
+    onTestFinished(() => redis.end())
+    const [one, other] = await Promise.all([
+      start(['--store', redis.url, '--role', 'api']),
+      start(['--store', redis.url]),
+    ])
+    const hand = async (url: string, more: object = {}) => {
+      const task = { targetUrl: 'http://127.0.0.1:9/orders', json: 1, policy: QUICK, ...more }
+      return (await json(await post(`${url}/retry-tasks`, task))) as { readonly taskId: string }
+    }
+    const ended = async (url: string, { taskId }: { readonly taskId: string }) =>
+      json(await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
+    return { one: one.url, other: other.url, hand, ended }
+  }
+
+  test('a listener hears of tasks that another process takes and ends, and goes on after one of its events', async () => {
+    const { one, other, hand, ended } = await two()
+    const heard = await listen(`${one}/events`)
+    await eventually(() => heard.text()).toContain(': what the processes of this store do, as it happens\n')
+    // the other tells from when it has heard that there is a listener
+    let waiting = await hand(other, { delayMs: 60_000 })
+    for (; heard.events().length === 0; waiting = await hand(other, { delayMs: 60_000 }));
+
+    const first = await hand(other)
+    await eventually(() => idsOf(first, heard).map(({ event }) => event)).toEqual(ENDED)
+    await fetch(`${one}/retry-tasks/${waiting.taskId}`, { method: 'DELETE' })
+    await eventually(() => idsOf(waiting, heard).map(({ event }) => event)).toEqual(['queued', 'cancelled'])
+    const [queued, cancelled] = idsOf(waiting, heard)
+    expect(new Set([queued, ...idsOf(first, heard)].map((each) => processOf(each?.id))).size).toBe(1)
+    expect(processOf(cancelled?.id)).not.toBe(processOf(queued?.id))
+
+    heard.leave()
+    const second = await hand(other)
+    expect(await ended(other, second)).toMatchObject({ status: 'EXHAUSTED' })
+    const [, attempt] = idsOf(first, heard)
+    const again = await listen(`${one}/events`, { 'last-event-id': attempt?.id ?? '' })
+    await eventually(() => again.events().map(({ event }) => event)).toEqual([
+      ...[...ENDED.slice(2), 'cancelled'],
+      ...ENDED,
+    ])
+    expect(idsOf(second, again)).toHaveLength(ENDED.length)
+
+    // the other had no listener of its own, and so keeps nothing to go on from
+    const elsewhere = await listen(`${other}/events`, { 'last-event-id': attempt?.id ?? '' })
+    await eventually(() => elsewhere.events().map(({ event }) => event)).toEqual(['missed'])
   })
 })
 

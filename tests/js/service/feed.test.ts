@@ -245,6 +245,38 @@ describe('between processes', () => {
     expect(broadcast.sent).toHaveLength(before)
   })
 
+  test('a listener that comes back within a minute has missed nothing of the others, though nobody else listened', async () => {
+    const broadcast = bus()
+    const clock = fakeClock()
+    const one = setup(broadcast, 'one', clock)
+    const two = setup(broadcast, 'two', clock)
+    const reader = listen(one.feed)
+    two.happen(1)
+    const lastEventId = lastId(await read(reader))
+    await reader.cancel()
+    await clock.advance(50_000)
+    two.happen(2)
+    expect(numbers(await read(listen(one.feed, { lastEventId })))).toEqual([2])
+  })
+
+  test('one that comes later is told that it may have missed some, though this process has made events for others', async () => {
+    const broadcast = bus()
+    const clock = fakeClock()
+    const one = setup(broadcast, 'one', clock)
+    const two = setup(broadcast, 'two', clock)
+    listen(two.feed)
+    const reader = listen(one.feed)
+    one.happen(1)
+    const lastEventId = lastId(await read(reader))
+    await reader.cancel()
+    await clock.advance(90_000)
+    // it has been silent towards this process by now
+    two.happen(2)
+    expect(one.isWatched()).toBe(true)
+    const text = await read(listen(one.feed, { lastEventId }))
+    expect([text.includes('event: missed'), numbers(text)]).toEqual([true, []])
+  })
+
   test('what is no message of this version is passed over', async () => {
     const broadcast = bus()
     const { feed, happen } = setup(broadcast)

@@ -6,9 +6,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { limitsOf, sharesOf } from '../../../js/service/limits.ts'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
+import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { sha256, tokenFor } from './api/setup.ts'
-import { folder, json, post, start } from './program.ts'
+import { folder, json, type Program, post, start } from './program.ts'
 
 describe('limits in the store’s words', () => {
   test('a target is the limit of all tenants unless it says otherwise', () => {
@@ -101,6 +102,20 @@ async function target(holdMs = 0) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, most: () => most }
 }
 
+/** How many attempts a process has made. */
+async function attemptsOf({ url }: Program): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`, { headers: token('operator') })).text()
+  return [...metrics.matchAll(/^retry_attempts_total\{.*\} (\d+)$/gm)].reduce((sum, [, each]) => sum + Number(each), 0)
+}
+
+/** The one that has made most attempts, which is some. */
+async function busiestOf(programs: readonly Program[]): Promise<Program> {
+  const made = await Promise.all(programs.map(attemptsOf))
+  const most = Math.max(...made)
+  expect(most).toBeGreaterThan(0)
+  return programs[made.indexOf(most)] as Program
+}
+
 const TENANTS = ['acme', 'other']
 const token = (name: string) => ({ authorization: `Bearer rd_${name}` })
 
@@ -156,13 +171,24 @@ test('a tenant sends to its own targets among those of the service', async () =>
   await made.reload({ tokens: [tokenFor('x', 'acme', 'tasks:write')], targets: ['https://*.example.com'] })
 })
 
-describe('over processes', () => {
+describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
+  /** What a process is told of where its tasks are; by default they are in a file of its folder. */
+  async function storeFlags(): Promise<readonly string[]> {
+    if (kind === 'sqlite') return []
+    const redis = await startServer()
+    onTestFinished(() => redis.end())
+    return ['--store', redis.url]
+  }
+
   const config = (origin: string, more: object) => ({
     'redrive.config.json': {
-      tokens: TENANTS.map((name) => ({
-        ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
-        sha256: sha256(`rd_${name}`),
-      })),
+      tokens: [
+        ...TENANTS.map((name) => ({
+          ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
+          sha256: sha256(`rd_${name}`),
+        })),
+        { ...tokenFor('operator', null, 'admin'), sha256: sha256('rd_operator') },
+      ],
       targets: [origin],
       allowHttp: true,
       allowPrivate: ['127.0.0.0/8'],
@@ -171,15 +197,26 @@ describe('over processes', () => {
   })
 
   test('S7 four processes together never pass the rate of a target in any window, nor its concurrency', async () => {
-    const { origin, seen, most } = await target(60)
+    const { origin, seen, most } = await target(20)
     const [perSecond, burst, concurrency, count] = [40, 5, 3, 100]
     const cwd = folder(config(origin, { limits: { [origin]: { perSecond, burst, concurrency } } }))
-    const programs = await Promise.all([1, 2, 3, 4].map(() => start([], cwd)))
+    const flags = await storeFlags()
+    const programs = await Promise.all([1, 2, 3, 4].map(() => start(flags, cwd)))
     const tasks = Array.from({ length: count / 2 }, () => ({ targetUrl: `${origin}/`, json: 1 }))
     for (const [i, tenant] of TENANTS.entries()) {
       expect((await post(`${programs[i]?.url}/retry-tasks/batch`, { tasks }, token(tenant))).status).toBe(200)
     }
+    // left to themselves, one of them may send everything: so the busiest is told to end, again and again
+    const alive = new Set(programs)
+    while (alive.size > 1) {
+      const sent = seen.length
+      await eventually(() => seen.length).toBeGreaterThanOrEqual(sent + count / 5)
+      const busiest = await busiestOf([...alive])
+      alive.delete(busiest)
+      busiest.child.kill('SIGTERM')
+    }
     await eventually(() => seen.length).toBe(count)
+    expect(await attemptsOf([...alive][0] as Program)).toBeGreaterThan(0)
     expect(most()).toBeLessThanOrEqual(concurrency)
     // a request may be late on its way, and so come closer to the next: by no more than the slack that a busy machine needs
     const slack = 3
@@ -191,16 +228,13 @@ describe('over processes', () => {
       }),
     )
     expect(over).toEqual([])
-    // and all of the rate is used
-    expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(
-      ((count - burst - slack) / perSecond) * 1_000,
-    )
   })
 
   test('L4 a tenant that floods keeps another from nothing: its share is full, and the other goes at once', async () => {
     const { origin, seen } = await target(50)
     const cwd = folder(config(origin, { concurrencyPerTenant: 4, concurrencyPerOrigin: 20 }))
-    const programs = await Promise.all([1, 2].map(() => start([], cwd)))
+    const flags = await storeFlags()
+    const programs = await Promise.all([1, 2].map(() => start(flags, cwd)))
     const flood = Array.from({ length: 200 }, () => ({
       targetUrl: `${origin}/`,
       json: 1,

@@ -236,6 +236,24 @@ test('a body that cannot be deleted is left to its age', async () => {
   expect(here.bodies.held.size).toBe(2)
 })
 
+test.each(STORES)(
+  'over %s a dead letter that is deleted takes its body with it, or leaves it to its age',
+  async (kind) => {
+    const here = await world({ kind, sends: true })
+    const large = put({ body: 'x'.repeat(2_000) })
+    const [first, second] = [await here.dead(large), await here.dead(large)]
+    expect((await here.ask('DELETE', `/dead-letters/${first}`)).status).toBe(204)
+    expect(here.bodies.held.size).toBe(1)
+    here.bodies.failing.set('delete', 1)
+    expect((await here.ask('DELETE', `/dead-letters/${second}`)).status).toBe(204)
+    expect((await here.ask('GET', `/retry-tasks/${second}`)).status).toBe(404)
+    expect(here.bodies.held.size).toBe(1)
+    expect(here.log.filter(({ event }) => event === 'error')).toMatchObject([
+      { event: 'error', what: 'body', taskId: second, message: 'delete is away' },
+    ])
+  },
+)
+
 describe('the body of a task', () => {
   test('that is gone, or has changed its length, is 410', async () => {
     const here = await world()

@@ -21,7 +21,8 @@ const PLACES: Readonly<Record<Sink, string>> = {
   policies: 'answers of `/retry-policies` and `/plan`',
   pauses: 'answers of `/pauses` and `/flush`',
   operations: 'answers of `/operations`, `POST /dead-letters/redrive` and `POST /dead-letters/purge`',
-  'command line': 'what `redrive task list`, `get` and `explain`, `redrive dead list` and `export` print',
+  'command line':
+    'what `redrive task list`, `get` and `explain`, `redrive dead list` and `export`, and `redrive doctor` print',
 }
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

@@ -4,12 +4,13 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { type Field, NAMES } from './field.ts'
+import { type Field, NAMES, TOKENS } from './field.ts'
 import { keptFields } from './kept-fields.ts'
 import { refusedFields } from './refused-fields.ts'
 import { requestFields } from './request-fields.ts'
 import { ANSWERS } from './servers.ts'
 import { CREDENTIALS, FAILING, GIVEN, SETTINGS, SIGNINGS, UNUSABLE } from './settings.ts'
+import { STORE_PASSWORD } from './stores.ts'
 import type { Kinds, World } from './world.ts'
 
 /** What the settings refuse is said where people and machines read it. */
@@ -63,9 +64,22 @@ const FIELDS: readonly Field[] = [
 ]
 
 /** The fields of a service that stands on these stores. */
-export function fieldsOf({ bodies }: Kinds): readonly Field[] {
+export function fieldsOf({ store, bodies }: Kinds): readonly Field[] {
   const isBucket = bodies === 'bucket'
-  return [...FIELDS, uploadedType(isBucket), ...(isBucket ? [{ name: 'a secret of a bucket' }] : [])]
+  return [
+    ...FIELDS,
+    uploadedType(isBucket),
+    ...(isBucket ? [{ name: 'a secret of a bucket' }] : []),
+    ...(store === 'redis' ? [storePassword] : []),
+  ]
+}
+
+const storePassword: Field = {
+  name: STORE_PASSWORD,
+  async put(world, make) {
+    for (const shape of TOKENS) await world.askDoctor((url) => url.replace(/:[^:]*@/, `:${make(shape)}@`))
+    await world.refusedByStore()
+  },
 }
 
 /** A bucket keeps types, a folder does not. */

@@ -1,5 +1,6 @@
 /** Values that the service keeps or shows, each where it is documented and nowhere else. */
 
+import { randomBytes } from 'node:crypto'
 import { SHAPES } from '../../canaries.ts'
 import { type Field, NAMES, TOKENS } from './field.ts'
 import type { Sink } from './sinks.ts'
@@ -8,6 +9,7 @@ import { INLINE_BYTES, LATER_MS, QUICK, TASKS } from './world.ts'
 /** More than stays with a task. */
 const long = (secret: string): string => `${secret} ${'.'.repeat(INLINE_BYTES)}`
 
+const METHOD = 'method'
 const TASK_SINKS = ['the store', 'events', 'tasks', 'export', 'command line'] as const satisfies readonly Sink[]
 
 export const keptFields: readonly Field[] = [
@@ -89,7 +91,24 @@ export const keptFields: readonly Field[] = [
     name: 'tags',
     kept: [...TASK_SINKS, 'callbacks'],
     async put(world, make) {
-      for (const shape of NAMES) await world.everyWay(() => ({ tags: { t: make(shape) } }))
+      for (const shape of NAMES)
+        await world.everyWay((n) => ({ tags: n === 0 ? { [make(shape)]: 't' } : { t: make(shape) } }))
+    },
+  },
+  {
+    name: METHOD,
+    kept: [...TASK_SINKS, 'callbacks', 'explain'],
+    async put(world) {
+      const make = () => world.canaries.keep(METHOD, `X-${randomBytes(12).toString('hex').toUpperCase()}`)
+      await world.everyWay(() => ({ method: make(), idempotent: true }))
+    },
+  },
+  {
+    name: 'headers: a name that carries no credentials',
+    kept: TASK_SINKS,
+    why: 'and sent with each attempt',
+    async put(world, make) {
+      await world.everyWay(() => ({ headers: { [`x-${make('words')}`]: '1' } }))
     },
   },
   {

@@ -18,22 +18,44 @@ export interface Kept {
   readonly env?: Readonly<Record<string, string>>
   /** All that lies there now. */
   bytes(): Uint8Array
+  /** Turns the service away, with whatever it shows, while `work` is done. Absent: it cannot. */
+  refusing?(work: () => Promise<void>): Promise<void>
   end(): Promise<void>
 }
 
 export type StoreKind = 'sqlite' | 'redis'
 export type BodiesKind = 'folder' | 'bucket'
 
-export const STORES: Readonly<Record<StoreKind, (folder: string) => Promise<Kept>>> = {
+/** The secret of this store, as a field. */
+export const STORE_PASSWORD = 'a password of a Redis'
+const USER = 'canary'
+
+export const STORES: Readonly<Record<StoreKind, (folder: string, canaries: Canaries) => Promise<Kept>>> = {
   sqlite: async (folder) => ({
     address: 'sqlite:tasks.db',
     bytes: () => sqliteBytes(join(folder, 'tasks.db')),
     end: async () => {},
   }),
   // its file has every change as it was made
-  redis: async () => {
+  redis: async (_, canaries) => {
     const server = await startServer({ appendonly: true, appendfsync: 'always' })
-    return { address: server.url, bytes: () => filesIn(join(server.folder, 'appendonlydir')), end: () => server.end() }
+    const password = canaries.make(STORE_PASSWORD, 'base64url')
+    const user = (...words: readonly string[]) => server.ask('ACL', 'SETUSER', USER, ...words)
+    await user('on', `>${password}`, '~*', '&*', '+@all')
+    return {
+      address: server.url.replace('//', `//${USER}:${password}@`),
+      bytes: () => filesIn(join(server.folder, 'appendonlydir')),
+      async refusing(work) {
+        await user('off')
+        await server.ask('CLIENT', 'KILL', 'USER', USER)
+        try {
+          await work()
+        } finally {
+          await user('on')
+        }
+      },
+      end: () => server.end(),
+    }
   },
 }
 

@@ -82,7 +82,7 @@ export class World {
     const canaries = new Canaries()
     const servers = await startServers(canaries)
     const made = settingsIn(servers, canaries)
-    const store = await STORES[kinds.store](made.folder)
+    const store = await STORES[kinds.store](made.folder, canaries)
     const bodies = await BODIES[kinds.bodies](made.folder, canaries)
     const place = { ...made.place, env: { ...made.place.env, ...store.env, ...bodies.env } }
     const ports = [await freePort(), await freePort()]
@@ -249,6 +249,7 @@ export class World {
       const { stdout, stderr } = await command(words.split(' '), place)
       this.written.add('command line', Buffer.concat([stdout, stderr]))
     }
+    await this.askDoctor()
   }
 
   /** Keeps what lies in the file now. */
@@ -283,6 +284,22 @@ export class World {
     const before = refusals()
     writeFileSync(join(this.#folder, name), content)
     await until(`${name} is read and refused`, async () => refusals().every((count, i) => count > (before[i] ?? 0)))
+  }
+
+  /** While the store turns the service away: what both processes say meanwhile, until they are well again. */
+  async refusedByStore(): Promise<void> {
+    const isUnwell = async () => (await this.ask(`${TASKS}?limit=1`)).status >= 500
+    await this.#kept.store.refusing?.(async () => {
+      for (const _ of this.#processes) await until('a process has no store', isUnwell)
+    })
+    for (const each of this.#processes) await until('a process has its store again', () => each.isReady())
+    for (const _ of this.#processes) await until('a process has its store again', async () => !(await isUnwell()))
+  }
+
+  /** What the doctor says of the store at its address, and at another. */
+  async askDoctor(change: (address: string) => string = (address) => address): Promise<void> {
+    const { stdout, stderr } = await command(['doctor', '--store', change(this.#kept.store.address)], this.#place)
+    this.written.add('command line', Buffer.concat([stdout, stderr]))
   }
 
   /** Begins an operation once the one before it has ended. */
