@@ -67,6 +67,7 @@ const guide: readonly Item[] = [
       page('Service', '/service'),
       page('Credentials, signatures, bodies', '/service-sending'),
       page('Callbacks and events', '/service-events'),
+      page('Limits, tenants, quotas', '/service-limits'),
       page('Its security', '/service-security'),
     ],
   },

@@ -5,6 +5,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
+import { channelOf, messagesOf } from '../../../js/stores/redis/scripts.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, redisProgram, startCluster, startServer, valkeyProgram } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
@@ -146,6 +147,40 @@ test.each(Object.entries(clustered))('they are enough in a cluster, with %s', as
   onTestFinished(() => store.close())
   await live(store)
   for (const node of cluster.nodes) expect(await refused(node)).toEqual([])
+})
+
+test.each(ways)(
+  'they are enough for events between processes, with $name and $binary',
+  async ({ binary, clientFor }) => {
+    const server = await startServer({ appendonly: true, binary })
+    onTestFinished(() => server.end())
+    const { redis_version: version = '' } = await server.info('server')
+    await setUser(server, ...(version.startsWith('7.0.') ? [] : forNewer.split(' ')))
+    const store = redisStore({ client: clientFor(server), name: NAME, everyone: true })
+    onTestFinished(() => store.close())
+    const heard: string[] = []
+    const end = store.broadcast?.subscribe((message) => heard.push(message))
+    onTestFinished(() => end?.())
+    await eventually(() => {
+      store.broadcast?.send('are you there')
+      return heard.length
+    }).toBeGreaterThan(0)
+    expect(await refused(server)).toEqual([])
+  },
+)
+
+test('the channels that the page names one by one are those that are used, and each is needed', async () => {
+  const channels = /If you list channels one by one[^.]*`&({\S+):h`[^.]*`&\1:v`/.exec(page)
+  expect([channelOf(NAME), messagesOf(NAME)]).toEqual([`${channels?.[1]}:h`, `${channels?.[1]}:v`])
+  const server = await startServer({ appendonly: true })
+  onTestFinished(() => server.end())
+  await setUser(server, ...forNewer.split(' '), 'resetchannels', `&${channelOf(NAME)}`)
+  const store = redisStore({ client: alone['node-redis']?.(server), name: NAME, everyone: true })
+  onTestFinished(() => store.close())
+  const end = store.broadcast?.subscribe(() => {})
+  onTestFinished(() => end?.())
+  await eventually(async () => (await refused(server)).join()).toContain(messagesOf(NAME))
+  expect((await refused(server)).join()).not.toContain(channelOf(NAME))
 })
 
 test('a right that is missing is named, with the page that has them', async () => {
