@@ -41,6 +41,12 @@ async function setUser(server: RedisServer, ...more: readonly string[]): Promise
   await server.ask(...words, ...more)
 }
 
+/** The user of the page, with what the version of a server alone adds to it. */
+async function setUserOf(server: RedisServer, ...more: readonly string[]): Promise<void> {
+  const { redis_version: version = '' } = await server.info('server')
+  await setUser(server, ...(version.startsWith('7.0.') ? [] : forNewer.split(' ')), ...more)
+}
+
 /** A day in the life of a store: each of its scripts, and every command of theirs. */
 async function live(store: TaskStore): Promise<void> {
   const heard: string[] = []
@@ -117,8 +123,7 @@ const ways = programs.flatMap((binary) =>
 test.each(ways)('they are enough, with $name and $binary', async ({ binary, clientFor }) => {
   const server = await startServer({ appendonly: true, binary })
   onTestFinished(() => server.end())
-  const { redis_version: version = '' } = await server.info('server')
-  await setUser(server, ...(version.startsWith('7.0.') ? [] : forNewer.split(' ')))
+  await setUserOf(server)
   const store = redisStore({ client: clientFor(server), name: NAME, ...TERMS })
   onTestFinished(() => store.close())
   // the channel is another connection's, and may come later
@@ -154,8 +159,7 @@ test.each(ways)(
   async ({ binary, clientFor }) => {
     const server = await startServer({ appendonly: true, binary })
     onTestFinished(() => server.end())
-    const { redis_version: version = '' } = await server.info('server')
-    await setUser(server, ...(version.startsWith('7.0.') ? [] : forNewer.split(' ')))
+    await setUserOf(server)
     const store = redisStore({ client: clientFor(server), name: NAME, everyone: true })
     onTestFinished(() => store.close())
     const heard: string[] = []
@@ -174,7 +178,7 @@ test('the channels that the page names one by one are those that are used, and e
   expect([channelOf(NAME), messagesOf(NAME)]).toEqual([`${channels?.[1]}:h`, `${channels?.[1]}:v`])
   const server = await startServer({ appendonly: true })
   onTestFinished(() => server.end())
-  await setUser(server, ...forNewer.split(' '), 'resetchannels', `&${channelOf(NAME)}`)
+  await setUserOf(server, 'resetchannels', `&${channelOf(NAME)}`)
   const store = redisStore({ client: alone['node-redis']?.(server), name: NAME, everyone: true })
   onTestFinished(() => store.close())
   const end = store.broadcast?.subscribe(() => {})
