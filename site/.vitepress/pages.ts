@@ -31,7 +31,7 @@ const guide: readonly Item[] = [
       page('p-retry', '/coming-from#p-retry'),
       page('p-queue', '/coming-from#p-queue'),
       page('Workbox', '/coming-from#workbox-background-sync'),
-      page("Workbox's API", '/compat-workbox'),
+      page('Workbox’s API', '/compat-workbox'),
       page('Differences', '/differences'),
     ],
   },
