@@ -7,10 +7,11 @@ import { promisify } from 'node:util'
 import * as esbuild from 'esbuild'
 import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { consumer, link, plainEnv } from './consumer.ts'
+import { consumer, link, plainEnv, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocksOf, toServer } from './snippets.ts'
+import { tries } from './tries.ts'
 
 const page = readFileSync(join(root, 'docs', 'compat-axios-retry.md'), 'utf8')
 const snippets = blocksOf(page, 'js')
@@ -35,18 +36,24 @@ test('there are two snippets, and the page shows how it is required', () => {
   expect(page).toContain("const { default: axiosRetry } = require('redrive/compat/axios-retry')")
 })
 
-test.each([
-  ['the first, imported', 'main.mjs', first],
+const axios = versioned('Axios', 'axios')
+const ways = [
+  ['imported', 'main.mjs', first],
   ['with a queue, imported', 'main.mjs', withQueue],
-  ['the first, required', 'main.cjs', required(first)],
+  ['required', 'main.cjs', required(first)],
   ['with a queue, required', 'main.cjs', required(withQueue)],
-])('%s', async (_, name, code) => {
-  await using server = await flakyServer()
-  expect(await printed(name, toServer(code, `${server.origin}/api`))).toBe('attempt 2')
-  expect(server.hits('/api/orders/1')).toBe(2)
-})
+] as const
 
-test('in a page, bundled for production', async () => {
+for (const [way, name, code] of ways) {
+  tries(axios, `redrive/compat/axios-retry: ${way}`, async () => {
+    await using server = await flakyServer()
+    expect(await printed(name, toServer(code, `${server.origin}/api`))).toBe('attempt 2')
+    expect(server.hits('/api/orders/1')).toBe(2)
+    return undefined
+  })
+}
+
+tries(axios, 'redrive/compat/axios-retry: in a page, bundled by esbuild', async () => {
   const html = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="/main.js"></script>'
   const code = first.replace('https://api.example.com', '/api').replace('console.log(data)', 'document.title = data')
   using project = consumer({ 'dist/index.html': html, 'main.js': code })
@@ -59,4 +66,5 @@ test('in a page, bundled for production', async () => {
   await tab.goto(server.origin)
   await tab.waitForFunction(() => document.title === 'attempt 2')
   expect(server.hits('/api/orders/1')).toBe(2)
+  return undefined
 })

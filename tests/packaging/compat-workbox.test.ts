@@ -8,6 +8,7 @@ import { consumer } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocksOf } from './snippets.ts'
+import { tries } from './tries.ts'
 
 const snippets = blocksOf(readFileSync(join(root, 'docs', 'compat-workbox.md'), 'utf8'), 'js')
 const html = '<!doctype html><meta charset="utf-8"><title>t</title>'
@@ -16,7 +17,7 @@ test('there are three, and each is run', () => {
   expect(snippets).toHaveLength(3)
 })
 
-test.for([0, 1, 2])('snippet %i is the script of a service worker, which stores what has failed', async (which) => {
+async function stores(which: number): Promise<undefined> {
   const code = `${snippets[which]}
     self.addEventListener('message', async ({ data, ports: [reply] }) => {
       await queue.pushRequest({ request: new Request(data, { method: 'POST', body: 'by hand' }) })
@@ -49,4 +50,10 @@ test.for([0, 1, 2])('snippet %i is the script of a service worker, which stores 
     nowhere,
   )
   expect(size).toBe(which === 0 ? 2 : 1)
-})
+  return undefined
+}
+
+const ways = ['a Queue', 'a Queue with options of redrive', 'a Queue with its own onSync']
+for (const [which, way] of ways.entries()) {
+  tries('Chromium', `redrive/compat/workbox: ${way}, in a service worker`, () => stores(which))
+}

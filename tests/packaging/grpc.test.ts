@@ -16,9 +16,10 @@ import { loadSync } from '@grpc/proto-loader'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectServer, generated } from '../js/grpc/shop.ts'
 import { started } from './children.ts'
-import { type Consumer, consumer, link } from './consumer.ts'
+import { type Consumer, consumer, link, versioned } from './consumer.ts'
 import { root } from './pack.ts'
 import { blocksOf, toServer } from './snippets.ts'
+import { tries } from './tries.ts'
 import { judge, ownCompiler } from './typed.ts'
 
 const page = readFileSync(join(root, 'docs', 'grpc.md'), 'utf8')
@@ -65,7 +66,7 @@ test('there is no snippet that no test runs', () => {
   expect(snippets).toHaveLength(4)
 })
 
-test('a client of grpc-js', async () => {
+tries(versioned('grpc-js', '@grpc/grpc-js'), 'redrive/grpc: a client', async () => {
   const client = project('client.js', '')
   const keys: unknown[] = []
   const server = new Server()
@@ -85,9 +86,10 @@ test('a client of grpc-js', async () => {
   const run = project('client.js', snippet('keyInterceptor()').replace('127.0.0.1:50051', `127.0.0.1:${port}`))
   expect(await run.run(process.execPath, 'client.js')).toBe('placed A-1\n')
   expect(keys).toEqual([expect.stringMatching(/^[\da-f]{32}$/), keys[0]])
+  return undefined
 })
 
-test('a server of grpc-js, which does the work of a key once', async () => {
+tries(versioned('grpc-js', '@grpc/grpc-js'), 'redrive/grpc: a server, which does the work of a key once', async () => {
   const run = project('server.js', snippet('keyOf(call)'))
   await using server = await started(run, 'listens on ', ['server.js'])
   const port = /listens on (\d+)/.exec(server.output())?.[1]
@@ -103,21 +105,24 @@ test('a server of grpc-js, which does the work of a key once', async () => {
   orders.close()
   expect(answers).toEqual(Array(4).fill({ sku: 'A-1' }))
   expect(server.output().match(/placed A-1/g)).toHaveLength(3)
+  return undefined
 })
 
-test('a client of Connect', async () => {
+tries(versioned('Connect', '@connectrpc/connect'), 'redrive/fetch: a client', async () => {
   const { url, seen } = await connectServer([Code.Unavailable])
   const run = project('main.js', toServer(snippet('createConnectTransport({'), url))
   expect(await run.run(process.execPath, 'main.js')).toBe('placed A-1\n')
   expect(seen.map(({ key }) => key)).toEqual([expect.stringMatching(/^[\da-f]{32}$/), seen[0]?.key])
+  return undefined
 })
 
-test('a call of Connect that is handed over', async () => {
+tries(versioned('Connect', '@connectrpc/connect'), 'a call that is handed over', async () => {
   const { url, seen } = await connectServer([Code.ResourceExhausted])
   const run = project('main.js', toServer(snippet("path: 'orders.db'"), url))
   expect(await run.run(process.execPath, 'main.js')).toBe('strict\nSUCCEEDED\n')
   expect(seen).toEqual(Array(2).fill({ key: expect.stringMatching(/^[\da-f]{32}$/), sku: 'A-1' }))
   expect(seen[1]?.key).toBe(seen[0]?.key)
+  return undefined
 })
 
 test('its types, as a user’s compiler reads them beside those of grpc-js', async () => {

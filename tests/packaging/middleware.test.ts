@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { freePort } from '../servers/free-port.ts'
 import { type Running, started } from './children.ts'
-import { type Consumer, consumer, link } from './consumer.ts'
+import { type Consumer, consumer, link, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocksOf } from './snippets.ts'
+import { tries } from './tries.ts'
 
 const page = readFileSync(join(root, 'docs', 'middleware.md'), 'utf8')
 const ran = new Set<string>()
@@ -48,7 +49,9 @@ async function service(project: Consumer, env: Readonly<Record<string, string>> 
 
 const json = { 'content-type': 'application/json' }
 
-test.each(['Express', 'Fastify', 'Hono'])('outbound in %s', async (name) => {
+const FRAMEWORKS = ['Express', 'Fastify', 'Hono']
+
+async function outbound(name: string): Promise<undefined> {
   await using api = await flakyServer()
   const port = await freePort()
   const code = snippet(`Outbound in ${name}`)
@@ -64,9 +67,10 @@ test.each(['Express', 'Fastify', 'Hono'])('outbound in %s', async (name) => {
   await expect.poll(() => api.hits('/api/invoices'), { timeout: 20_000 }).toBe(2)
   const through = await order()
   expect([through.status, await through.text()]).toEqual([200, 'attempt 3'])
-})
+  return undefined
+}
 
-test.each(['Express', 'Fastify', 'Hono'])('inbound in %s', async (name) => {
+async function inbound(name: string): Promise<undefined> {
   const port = await freePort()
   const code = snippet(`Inbound in ${name}`).replaceAll('3000', String(port))
   using project = consumer({ 'main.mjs': code, 'ready.mjs': ready, 'orders.js': orders })
@@ -76,7 +80,14 @@ test.each(['Express', 'Fastify', 'Hono'])('inbound in %s', async (name) => {
   expect(kept.status).toBe(202)
   await expect.poll(running.output, { timeout: 20_000 }).toContain('saved A-1 {"total":3} by call 3\n')
   expect((await fetch(`http://localhost:${port}/orders/A-2`, put)).status).toBe(204)
-})
+  return undefined
+}
+
+for (const name of FRAMEWORKS) {
+  const framework = name.toLowerCase()
+  tries(versioned(name, framework), `redrive/${framework}: a call that fails is kept`, () => outbound(name))
+  tries(versioned(name, framework), `redrive/${framework}: a request whose handler fails is kept`, () => inbound(name))
+}
 
 test('sessions are not kept', async () => {
   const port = await freePort()
