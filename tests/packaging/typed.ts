@@ -9,7 +9,6 @@ import axios from 'axios'
 import { presets, type RedriveMark, redriveOf, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
 import { attachToAxios, isAccepted } from 'redrive/axios'
 import { registerBackgroundSync } from 'redrive/background-sync'
-import axiosRetry, { type AxiosRetryOptions, exponentialDelay, type IAxiosRetryConfig, isNetworkError } from 'redrive/compat/axios-retry'
 import { BackgroundSyncPlugin, Queue, type QueueEntry, type QueueOptions } from 'redrive/compat/workbox'
 import { loadCore } from 'redrive/core'
 import { wrapFetch } from 'redrive/fetch'
@@ -48,13 +47,6 @@ export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['http
 export const untrace: () => void = attachOpenTelemetry(queue, links)
 export const pages: TaskStore = indexedDbStore({ name: 'tasks' })
 export const detach: () => void = attachToAxios(axios, queue)
-const retries: IAxiosRetryConfig = { retries: 2, retryDelay: exponentialDelay, retryCondition: (error) => isNetworkError(error) }
-export const ids: readonly number[] = Object.values(axiosRetry(axios.create(), { ...retries, queue } satisfies AxiosRetryOptions))
-export const retried: Promise<number | undefined> = axios
-  .get('/', { 'axios-retry': { retries: 1, onRetry: (count, { response }, { url }) => console.log(count, response?.status, url) } })
-  .then(({ config }) => config['axios-retry']?.retryCount)
-// @ts-expect-error a typo in an option is an error
-axiosRetry(axios, { retry: 1 })
 interface Order { readonly id: number }
 const placed = await axios.post<Order>('/orders', {}, { redrive: { waitMs: 1 } })
 export const id: number = placed.data.id
@@ -113,6 +105,22 @@ declare global {
     }
   }
 }
+`
+
+/** With axios-retry's interface. */
+const facade = `
+import axios from 'axios'
+import { RetryQueue } from 'redrive'
+import axiosRetry, { type AxiosRetryOptions, exponentialDelay, type IAxiosRetryConfig, isNetworkError } from 'redrive/compat/axios-retry'
+
+const queue: RetryQueue = new RetryQueue()
+const retries: IAxiosRetryConfig = { retries: 2, retryDelay: exponentialDelay, retryCondition: (error) => isNetworkError(error) }
+export const ids: readonly number[] = Object.values(axiosRetry(axios.create(), { ...retries, queue } satisfies AxiosRetryOptions))
+export const retried: Promise<number | undefined> = axios
+  .get('/', { 'axios-retry': { retries: 1, onRetry: (count, { response }, { url }) => console.log(count, response?.status, url) } })
+  .then(({ config }) => config['axios-retry']?.retryCount)
+// @ts-expect-error a typo in an option is an error
+axiosRetry(axios, { retry: 1 })
 `
 
 /** Of a CommonJS project, to whose compiler the types of axios are others. */
@@ -208,6 +216,7 @@ const dom = ['dom', 'dom.iterable']
 /** The libraries of browsers and of Node, from the oldest on. */
 export const libraries: Readonly<Record<string, Library>> = {
   'ES2022 and DOM': { lib: ['es2022', ...dom], types: [], program },
+  'ES2022 and DOM, axios-retry’s interface': { lib: ['es2022', ...dom], types: [], program: facade },
   'ES2022 and DOM, the elements': { lib: ['es2022', ...dom], types: [], program: elements },
   'ES2023 and DOM': { lib: ['es2023', ...dom], types: [], program },
   'ESNext and DOM': { lib: ['esnext', ...dom], types: [], program },
@@ -220,6 +229,19 @@ export const libraries: Readonly<Record<string, Library>> = {
   },
   'ES2022 and Node': { lib: ['es2022'], types: ['node'], program },
   'ESNext and Node': { lib: ['esnext'], types: ['node'], program },
+}
+
+/**
+ * A program that uses `redrive/axios` and axios-retry's interface. To compilers before 5.8 with `moduleResolution: 'bundler'` the types of axios in
+ * one of them are those of CommonJS: they keep what a declaration of the other kind was resolved to.
+ */
+export const bothOfAxios: Library = {
+  ...{ lib: ['es2022', ...dom], types: [] },
+  program: `${facade}
+import { attachToAxios } from 'redrive/axios'
+export const detach: () => void = attachToAxios(axios, queue)
+axios.get('/', { redrive: { waitMs: 1 }, 'axios-retry': { retries: 1 } })
+`,
 }
 
 /** Read with `nodenext`, as a CommonJS project that calls modules of the other kind is. */

@@ -50,16 +50,16 @@ test('the tenants of the page: the next task is refused as it is shown; one that
   const url = `${program.url}/retry-tasks`
   const { acme } = JSON.parse(tenants)
   const task = { targetUrl: 'https://api.example.com/orders', json: { sku: 1 }, delayMs: 60_000 }
-  const batch = (count: number) =>
+  const batch = (count: number): Promise<{ readonly outcomes: readonly { readonly status: number }[] }> =>
     post(`${url}/batch`, { tasks: Array.from({ length: count }, () => task) }, bearer('acme')).then(json)
   const known = { ...task, idempotencyKey: 'known' }
   expect((await post(url, known, bearer('acme'))).status).toBe(201)
   for (let left = acme.capacity - 1; left > 1; left -= 500) {
     const { outcomes } = await batch(Math.min(500, left - 1))
-    expect(outcomes.every(({ status }: { status: number }) => status === 201)).toBe(true)
+    expect(outcomes.every(({ status }) => status === 201)).toBe(true)
   }
   // one place is left
-  expect((await batch(3)).outcomes.map(({ status }: { status: number }) => status)).toEqual([201, 429, 429])
+  expect((await batch(3)).outcomes.map(({ status }) => status)).toEqual([201, 429, 429])
 
   const command = block('sh', 'curl').replace('127.0.0.1:7733', new URL(program.url).host)
   const env = { ...process.env, REDRIVE_TOKEN: TOKENS.acme }
