@@ -33,6 +33,10 @@ const TOKENS = { acme: 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa', big: 'rd_bbbbbbbbbbbbbbb
 const bearer = (tenant: keyof typeof TOKENS) => ({ authorization: `Bearer ${TOKENS[tenant]}` })
 const tokens = Object.entries(TOKENS).map(([tenant, token]) => tokenFor(token, tenant, 'tasks:read', 'tasks:write'))
 
+interface Outcomes {
+  readonly outcomes: readonly { readonly status: number }[]
+}
+
 test('the limits of the page are sound, and the most exact that fits holds', () => {
   const given = JSON.parse(limits)
   const read = limitsIn(limitsOf(given))
@@ -50,8 +54,10 @@ test('the tenants of the page: the next task is refused as it is shown; one that
   const url = `${program.url}/retry-tasks`
   const { acme } = JSON.parse(tenants)
   const task = { targetUrl: 'https://api.example.com/orders', json: { sku: 1 }, delayMs: 60_000 }
-  const batch = (count: number): Promise<{ readonly outcomes: readonly { readonly status: number }[] }> =>
-    post(`${url}/batch`, { tasks: Array.from({ length: count }, () => task) }, bearer('acme')).then(json)
+  const batch = async (count: number): Promise<Outcomes> => {
+    const answer = await post(`${url}/batch`, { tasks: Array.from({ length: count }, () => task) }, bearer('acme'))
+    return (await answer.json()) as Outcomes
+  }
   const known = { ...task, idempotencyKey: 'known' }
   expect((await post(url, known, bearer('acme'))).status).toBe(201)
   for (let left = acme.capacity - 1; left > 1; left -= 500) {
