@@ -50,7 +50,8 @@ test('the limits of the page are sound, and the most exact that fits holds', () 
 
 test('the tenants of the page: the next task is refused as it is shown; one that fits, and one that is known, are not', async () => {
   const cwd = folder({ 'tokens.json': tokens, 'limits.json': limits, 'tenants.json': tenants })
-  const program = await start(block('sh', 'redrive serve').trim().split(' ').slice(3), cwd)
+  const words = block('sh', 'redrive serve').replaceAll(/[\\']/g, '').trim().split(/\s+/)
+  const program = await start(words.slice(3), cwd)
   const url = `${program.url}/retry-tasks`
   const { acme } = JSON.parse(tenants)
   const task = { targetUrl: 'https://api.example.com/orders', json: { sku: 1 }, delayMs: 60_000 }
