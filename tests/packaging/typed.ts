@@ -149,16 +149,14 @@ api.get('/', { redrive: { retries: 1 } })
 const middleware = `
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import fastify from 'fastify'
-import { Hono, type MiddlewareHandler } from 'hono'
 import { RetryQueue } from 'redrive'
 import * as forExpress from 'redrive/express'
 import * as forFastify from 'redrive/fastify'
-import * as forHono from 'redrive/hono'
 import { sqliteStore } from 'redrive/sqlite'
 
 const queue = new RetryQueue({ store: sqliteStore({ path: 'tasks.db' }) })
-const match = (error: unknown, { method, target, headers, id }: forHono.InboundRequest): boolean =>
-  error instanceof forHono.DeferredError || method + target + headers.get('x') + id === ''
+const match = (error: unknown, { method, target, headers, id }: forExpress.InboundRequest): boolean =>
+  error instanceof forExpress.DeferredError || method + target + headers.get('x') + id === ''
 const options: forExpress.InboundOptions = { origin: 'https://a.test', match, secret: 'a'.repeat(16), dropHeaders: [], taskUrl: (id) => id }
 const fetchOrDefer: forExpress.FetchOrDefer = forExpress.orDefer(queue, { tags: ['a'] })
 export const status: number = (await fetchOrDefer('https://b.test', { redrive: { priority: 1 } })).status
@@ -172,8 +170,18 @@ await server.register(forFastify.inboundErrors, { queue, ...options, maxBodyByte
 await server.register(forFastify.deferredErrors, { taskUrl: (id) => '/tasks/' + id, prefix: '/a' })
 // @ts-expect-error an origin has to be given
 server.register(forFastify.inboundErrors, { queue })
+`
 
-const handler: MiddlewareHandler = forHono.inboundErrors(queue, { ...options, maxBodyBytes: 1 })
+/** Of services on Hono, whose own types need TypeScript 5.7. */
+const ofHono = `
+import { Hono, type MiddlewareHandler } from 'hono'
+import { RetryQueue } from 'redrive'
+import * as forHono from 'redrive/hono'
+import { sqliteStore } from 'redrive/sqlite'
+
+const queue = new RetryQueue({ store: sqliteStore({ path: 'tasks.db' }) })
+const match = (error: unknown, { id }: forHono.InboundRequest): boolean => error instanceof forHono.DeferredError || id === ''
+const handler: MiddlewareHandler = forHono.inboundErrors(queue, { origin: 'https://a.test', match, maxBodyBytes: 1 })
 export const hono = new Hono().use(handler).use(forHono.deferredErrors())
 // @ts-expect-error a typo in an option is an error
 forHono.inboundErrors(queue, { orign: 'https://a.test' })
@@ -213,6 +221,9 @@ export interface Library {
 
 const dom = ['dom', 'dom.iterable']
 
+/** Its name among the libraries. */
+export const HONO = 'ES2023, DOM and Node, Hono'
+
 /** The libraries of browsers and of Node, from the oldest on. */
 export const libraries: Readonly<Record<string, Library>> = {
   'ES2022 and DOM': { lib: ['es2022', ...dom], types: [], program },
@@ -225,8 +236,9 @@ export const libraries: Readonly<Record<string, Library>> = {
     lib: ['es2023', ...dom],
     types: ['node'],
     program: middleware,
-    packages: ['express', '@types/express', 'fastify', 'hono'],
+    packages: ['express', '@types/express', 'fastify'],
   },
+  [HONO]: { lib: ['es2023', ...dom], types: ['node'], program: ofHono, packages: ['hono'] },
   'ES2022 and Node': { lib: ['es2022'], types: ['node'], program },
   'ESNext and Node': { lib: ['esnext'], types: ['node'], program },
 }
