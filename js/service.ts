@@ -13,6 +13,7 @@ export type { BodySourceOptions, BodySourcesOptions } from './service/bodies/bod
 export { type BodyStore, BodyStoreError } from './service/bodies/body-store.ts'
 export { openBodies } from './service/bodies/open-bodies.ts'
 export type { CredentialOptions, CredentialsOptions, HeaderSource } from './service/credentials.ts'
+export type { LimitOptions, LimitsOptions, TenantOptions, TenantsOptions } from './service/limits.ts'
 export type { TenantList } from './service/named.ts'
 export { createService } from './service/service.ts'
 export type {

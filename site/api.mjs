@@ -38,6 +38,7 @@ const unnamed = [
   'cloudflare/with-retry.d.ts:Handle',
   'cloudflare/with-retry.d.ts:QueueMessage',
   'node.d.ts:Closable',
+  'options/own-sending.d.ts:UnmadeError',
   'platform/web.d.ts:BodyLike',
   'platform/web.d.ts:HeadersLike',
   'platform/web.d.ts:RequestLike',

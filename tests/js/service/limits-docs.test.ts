@@ -33,6 +33,10 @@ const TOKENS = { acme: 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa', big: 'rd_bbbbbbbbbbbbbbb
 const bearer = (tenant: keyof typeof TOKENS) => ({ authorization: `Bearer ${TOKENS[tenant]}` })
 const tokens = Object.entries(TOKENS).map(([tenant, token]) => tokenFor(token, tenant, 'tasks:read', 'tasks:write'))
 
+interface Outcomes {
+  readonly outcomes: readonly { readonly status: number }[]
+}
+
 test('the limits of the page are sound, and the most exact that fits holds', () => {
   const given = JSON.parse(limits)
   const read = limitsIn(limitsOf(given))
@@ -46,20 +50,23 @@ test('the limits of the page are sound, and the most exact that fits holds', () 
 
 test('the tenants of the page: the next task is refused as it is shown; one that fits, and one that is known, are not', async () => {
   const cwd = folder({ 'tokens.json': tokens, 'limits.json': limits, 'tenants.json': tenants })
-  const program = await start(block('sh', 'redrive serve').trim().split(' ').slice(3), cwd)
+  const words = block('sh', 'redrive serve').replaceAll(/[\\']/g, '').trim().split(/\s+/)
+  const program = await start(words.slice(3), cwd)
   const url = `${program.url}/retry-tasks`
   const { acme } = JSON.parse(tenants)
   const task = { targetUrl: 'https://api.example.com/orders', json: { sku: 1 }, delayMs: 60_000 }
-  const batch = (count: number) =>
-    post(`${url}/batch`, { tasks: Array.from({ length: count }, () => task) }, bearer('acme')).then(json)
+  const batch = async (count: number): Promise<Outcomes> => {
+    const answer = await post(`${url}/batch`, { tasks: Array.from({ length: count }, () => task) }, bearer('acme'))
+    return (await answer.json()) as Outcomes
+  }
   const known = { ...task, idempotencyKey: 'known' }
   expect((await post(url, known, bearer('acme'))).status).toBe(201)
   for (let left = acme.capacity - 1; left > 1; left -= 500) {
     const { outcomes } = await batch(Math.min(500, left - 1))
-    expect(outcomes.every(({ status }: { status: number }) => status === 201)).toBe(true)
+    expect(outcomes.every(({ status }) => status === 201)).toBe(true)
   }
   // one place is left
-  expect((await batch(3)).outcomes.map(({ status }: { status: number }) => status)).toEqual([201, 429, 429])
+  expect((await batch(3)).outcomes.map(({ status }) => status)).toEqual([201, 429, 429])
 
   const command = block('sh', 'curl').replace('127.0.0.1:7733', new URL(program.url).host)
   const env = { ...process.env, REDRIVE_TOKEN: TOKENS.acme }
