@@ -226,6 +226,20 @@ test('the key of the request’s own header counts, quoted or not, and two keys 
   expect([bad.status, typeOf(bad)]).toEqual([400, 'bad-request'])
 })
 
+test('a cancel whose answer the store lost, and that it was asked for again, is one', async () => {
+  const { create, ask, context } = await setup()
+  const taskId = idOf(await create({ delayMs: 60_000 }))
+  const { cancel } = context.queue
+  Object.assign(context.queue, {
+    cancel: async (...asked: Parameters<typeof cancel>) => {
+      await cancel.apply(context.queue, asked)
+      return cancel.apply(context.queue, asked)
+    },
+  })
+  expect(await ask('DELETE', `/retry-tasks/${taskId}`)).toMatchObject({ status: 200, json: { outcome: 'cancelled' } })
+  expect((await ask('DELETE', `/retry-tasks/${taskId}`)).status).toBe(409)
+})
+
 test('a cancelled task gives its key up', async () => {
   const { create, ask } = await setup({ sends: false })
   const first = idOf(await create({ idempotencyKey: 'k' }))
