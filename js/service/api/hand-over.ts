@@ -93,9 +93,11 @@ async function prepared({ exchange, key }: Draft): Promise<NewTask | Receipt> {
   }
 }
 
-/** Whether the body of a task is too large to lie with it. */
-const isLarge = ({ body }: NewTask, { context: { bodies } }: Draft['exchange']): boolean =>
-  bodies !== undefined && body !== undefined && body.byteLength > bodies.limits.inlineBytes
+/** Whether the body of a task is too large to lie with it. A store of bodies deletes them by their age, whatever their tasks still wait for. */
+function isLarge({ body, dueInMs, deadlineInMs }: NewTask, { context: { bodies } }: Draft['exchange']): boolean {
+  if (!bodies || !body || body.byteLength <= bodies.limits.inlineBytes) return false
+  return (Number.isFinite(deadlineInMs) ? deadlineInMs : dueInMs) <= bodies.limits.uploadTtlMs
+}
 
 /** Bodies that are on their way to their store at once. */
 const AT_ONCE = 16
