@@ -6,6 +6,7 @@
  * seconds, and only then do the others send: without listeners no event is so much as made.
  */
 
+import { hash } from 'node:crypto'
 import type { Broadcast } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { commentText, eventText, FeedStream } from './stream.ts'
@@ -29,7 +30,7 @@ const MOST_MESSAGE = 256 * 1_024
 
 export interface FeedOptions {
   readonly clock: Clock
-  /** Names this process. No other ever has the name. */
+  /** Names this process. No other ever has the name, and no listener hears it. */
   readonly process: string
   /** Begins to tell events; the result ends that. */
   source(emit: (event: FeedEvent) => void): () => void
@@ -73,7 +74,8 @@ export class Feed implements Listening {
   /** An event of this process. */
   readonly emit = ({ data, ...event }: FeedEvent): void => {
     const { clock, process } = this.#options
-    const id = `${process}-${this.#next++}`
+    // a count would tell each tenant how much all the others do
+    const id = hash('sha256', `${process} ${this.#next++}`, 'base64url').slice(0, 22)
     const text = eventText(event.type, { at: clock.now(), ...data }, id)
     const kept: Kept = { ...event, id, text }
     this.#tell(kept)
