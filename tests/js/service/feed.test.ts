@@ -121,7 +121,10 @@ describe('with Last-Event-ID', () => {
     for (let n = 1; n <= 5_000; n++) happen(n)
     const ids: string[] = []
     while (ids.length < 5_000) ids.push(...idsIn(await read(reader)))
-    expect(numbers(await read(listen(feed, { lastEventId: ids[4_000] ?? '' })))).toHaveLength(999)
+    const again = listen(feed, { lastEventId: ids[4_000] ?? '' })
+    const rest: number[] = []
+    while (rest.at(-1) !== 5_000) rest.push(...numbers(await read(again)))
+    expect(rest).toHaveLength(999)
     const text = await read(listen(feed, { lastEventId: ids[6] ?? '' }))
     expect(text).toContain('event: missed\ndata: {"detail":"events after this one may have been missed')
     expect(numbers(text)).toEqual([])
