@@ -9,6 +9,7 @@ import { check, int, list, object, oneOf, pattern, type Rules } from '../options
 import { limitsIn } from '../stores/engine/limits.ts'
 import { namesOf } from './named.ts'
 import { type PartitionBy, shareOf } from './partitions.ts'
+import { parsePattern } from './targets.ts'
 import { TENANT_SHAPE } from './tenant-shape.ts'
 
 /** A limit of one target. At least one of `concurrency` and `perSecond` is given. */
@@ -100,7 +101,14 @@ export function limitsOf(given: LimitsOptions): readonly OriginLimit[] {
 
 /** @throws TypeError or RangeError that names the tenant, the key and what was expected */
 export function checkTenants(given: TenantsOptions): void {
-  for (const name of namesOf(given, 'tenants', TENANT_SHAPE)) check(`tenants.${name}`, given[name] ?? {}, TENANT)
+  for (const name of namesOf(given, 'tenants', TENANT_SHAPE)) {
+    check(`tenants.${name}`, given[name] ?? {}, TENANT)
+    try {
+      for (const target of given[name]?.targets ?? []) parsePattern(target)
+    } catch (error) {
+      throw new TypeError(`tenants.${name}.${(error as Error).message}`)
+    }
+  }
 }
 
 /** The part of each claim and each quota of one partition of so many. */
