@@ -56,7 +56,7 @@ const rows = [
   },
 ]
 
-/** What stands on a queue in Node, by what each adds to it. */
+/** Entries that stand on a queue in Node, by the bytes that each adds to it. */
 const besideQueue = [
   ['express', 5_000],
   ['fastify', 5_000],
