@@ -83,7 +83,7 @@ export class Feed implements Listening {
   }
 
   listen(asked: Asked): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
-    if (this.#listeners.size >= MOST_LISTENERS) return undefined
+    if (this.#listeners.size >= MOST_LISTENERS && !this.#makeRoom(asked.tenant)) return undefined
     const { clock, broadcast } = this.#options
     const stream = new FeedStream(clock, () => this.#left(stream))
     stream.push(`retry: ${RETRY_MS}\n${commentText(broadcast ? ALL : OWN)}`)
@@ -105,6 +105,19 @@ export class Feed implements Listening {
     this.#stopHearing?.()
     this.#stopWatching()
     this.#disarmSay?.()
+  }
+
+  /** Closes the oldest stream of the tenant that has most, if it has more than this one would: no tenant keeps the others out. */
+  #makeRoom(tenant: string | null): boolean {
+    const byTenant = new Map<string | null, FeedStream[]>()
+    for (const [stream, asked] of this.#listeners) {
+      byTenant.set(asked.tenant, [...(byTenant.get(asked.tenant) ?? []), stream])
+    }
+    const most = [...byTenant.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
+    const own = byTenant.get(tenant)?.length ?? 0
+    if (most.length <= own + 1) return false
+    most[0]?.close('displaced')
+    return true
   }
 
   /** The events since the last that it has heard. Where that is not known any more it is told so. */

@@ -6,7 +6,7 @@ import { Feed, MOST_LISTENERS } from '../../../js/service/feed/feed.ts'
 import type { Asked, FeedEvent } from '../../../js/service/feed/types.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 
-const ALL: Asked = { sees: () => true, mayGoOn: () => true }
+const ALL: Asked = { tenant: null, sees: () => true, mayGoOn: () => true }
 const event = (n: number, more: Partial<FeedEvent> = {}): FeedEvent => ({
   type: 'retry',
   tenant: 'acme',
@@ -285,4 +285,18 @@ describe('between processes', () => {
     happen(1)
     expect(numbers(await read(reader))).toEqual([1])
   })
+})
+
+test('S16 a tenant that has all the places keeps no other out, and gives them up one by one, the oldest first', async () => {
+  const { feed } = setup()
+  const flood = Array.from({ length: MOST_LISTENERS }, () => listen(feed, { tenant: 'flood' }))
+  expect(feed.listen({ ...ALL, tenant: 'flood' })).toBeUndefined()
+  const others = Array.from({ length: MOST_LISTENERS / 2 }, () => listen(feed, { tenant: 'acme' }))
+  const told = await whole(flood[0] as (typeof flood)[number])
+  expect(told).toContain('event: closed\ndata: {"reason":"displaced"')
+  expect(feed.listen({ ...ALL, tenant: 'acme' })).toBeUndefined()
+  listen(feed, { tenant: 'third' })
+  for (const reader of [...flood.slice(MOST_LISTENERS / 2 + 1), ...others.slice(1)]) {
+    expect(await read(reader)).not.toContain('closed')
+  }
 })
