@@ -195,10 +195,11 @@ async function receiptOf(taskId: string, { context }: Draft['exchange']): Promis
   return { taskId, idempotencyKey, status, nextAttemptAt: dueAt, durability, deduplicated: true }
 }
 
-async function isFull({ context }: Draft['exchange']): Promise<Problem> {
+/** How much there is of all tenants is told to those who see all of them. */
+async function isFull({ context, caller }: Draft['exchange']): Promise<Problem> {
   const { pending, inFlight, exhausted } = await context.store.counts()
-  const held = `the store holds ${pending + inFlight + exhausted} tasks, dead letters included`
-  return new Problem('queue-full', `${held}, and takes no more (--capacity, --capacity-bytes); nothing was stored`)
+  const held = caller.seesAll ? `holds ${pending + inFlight + exhausted} tasks, dead letters included, and ` : ''
+  return new Problem('queue-full', `the store ${held}takes no more (--capacity, --capacity-bytes); nothing was stored`)
 }
 
 async function hasNoRoom({ context, caller }: Draft['exchange']): Promise<Problem> {
