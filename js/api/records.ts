@@ -65,6 +65,8 @@ export interface NewTask extends Labels {
   readonly senderData?: JsonObject
   /** Its end is to be told: once ended it is among the untold, until `told` says so. A store without `untold` keeps the wish, and nothing else comes of it. */
   readonly tells?: true
+  /** Stored whatever the quota of its principal, in which it counts. Kept no longer than the call. */
+  readonly quotaExempt?: true
   /** The version that `schemaOf` gives. */
   readonly schema: number
   /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored, as a settlement's does. */
@@ -78,7 +80,16 @@ export type DeadlineReason = 'total_budget' | 'expired' | 'key_expired'
 export interface StoredTask
   extends Omit<
     NewTask,
-    'body' | 'dueInMs' | 'serverMs' | 'deadlineInMs' | 'ageMs' | 'log' | 'holdLaneForMs' | 'marks' | 'deadlineReason'
+    | 'body'
+    | 'dueInMs'
+    | 'serverMs'
+    | 'deadlineInMs'
+    | 'ageMs'
+    | 'log'
+    | 'holdLaneForMs'
+    | 'quotaExempt'
+    | 'marks'
+    | 'deadlineReason'
   > {
   readonly status: TaskStatus
   readonly reason?: ExhaustedReason

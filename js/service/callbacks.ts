@@ -19,10 +19,12 @@ import { type Callback, type SenderData, senderDataOf } from './sending.ts'
 
 /** Ends that are told in one step. */
 const PAGE = 64
-/** Ends that the store has no room for, behind which others are looked for. */
-const MOST_STUCK = 4_096
+/** Ends that the store has no room for, behind which others are looked for: another partition may have room. */
+const MOST_STUCK = 1_024
 /** Between two looks of a process that hears of no end: those of another process, or of a store that was away. */
 const LOOK_MS = 5_000
+/** Between two looks while the store has no room. Each turn tells of ends that wait, and to look for them costs the more the more they are. */
+const STUCK_MS = 1_000
 
 export interface CallbacksOptions extends Dropping {
   readonly store: ApiStore
@@ -45,6 +47,8 @@ export class Callbacks {
   #disarm: (() => void) | undefined
   #ticking: Promise<void> | undefined
   #isAsked = false
+  /** The last look has left some for want of room. */
+  #isStuck = false
   #isStarted = false
 
   constructor(options: CallbacksOptions) {
@@ -65,10 +69,10 @@ export class Callbacks {
     await this.#ticking
   }
 
-  /** An end is to be told: looks at once, or once more after the look under way. */
+  /** An end is to be told: looks at once, or once more after the look under way. Where there was no room at the last look, it can wait. */
   look(): void {
     this.#isAsked = true
-    if (this.#isStarted && !this.#ticking) {
+    if (this.#isStarted && !this.#ticking && !this.#isStuck) {
       this.#disarm?.()
       this.#arm(0)
     }
@@ -86,7 +90,7 @@ export class Callbacks {
     if (!this.#isStarted) return
     this.#disarm = this.#options.clock.after(
       delayMs,
-      () => void this.tick().then(() => this.#arm(this.#isAsked ? 0 : LOOK_MS)),
+      () => void this.tick().then(() => this.#arm(this.#isStuck ? STUCK_MS : this.#isAsked ? 0 : LOOK_MS)),
       delayMs > 0,
     )
   }
@@ -95,6 +99,7 @@ export class Callbacks {
     const stuck = new Set<string>()
     try {
       this.#isAsked = false
+      this.#isStuck = false
       while (stuck.size < MOST_STUCK) {
         const asked = PAGE + stuck.size
         const found = await this.#options.store.untold(asked)
@@ -102,6 +107,7 @@ export class Callbacks {
         for (const taskId of await this.#tell(ends)) stuck.add(taskId)
         if (found.length < asked) break
       }
+      this.#isStuck = stuck.size > 0
       this.#options.left(stuck.size)
     } catch (error) {
       const { log, sanitizer } = this.#options
@@ -214,6 +220,8 @@ function callbackTask(
     priority: 0,
     home: null,
     tags: [`callback-of=${task.taskId}`],
+    // its tenant may have dead letters alone, of which each is to be told
+    quotaExempt: true,
     ...(senderData && { senderData }),
     schema: senderData ? schemaOf({ senderData }) : PLAIN_SCHEMA,
   }

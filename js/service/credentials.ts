@@ -6,6 +6,7 @@
 
 import type { CredentialsRequest, GiveCredentials } from '../api/credentials.ts'
 import { show } from '../options/check.ts'
+import { FIELD_NAME, FIELD_VALUE, OWN_FIELDS } from './field-rules.ts'
 import { isNamed, namesOf, type TenantList, tenantsOf } from './named.ts'
 import { SecretError, type SecretSource, type Secrets, SOURCES, shownSource, sourceIn } from './secrets.ts'
 
@@ -97,11 +98,8 @@ function isOrigin(value: unknown): boolean {
   return /^https?:$/.test(protocol) && origin === value
 }
 
-/** Headers that are the connection's own, or the task's key. */
-const OTHERS: ReadonlySet<string> = new Set([
-  ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect'],
-  ...['proxy-connection', 'proxy-authorization', 'idempotency-key'],
-])
+/** Those of the connection, and the task's key. */
+const OTHERS: ReadonlySet<string> = new Set([...OWN_FIELDS, 'idempotency-key'])
 
 interface Header {
   readonly name: string
@@ -119,7 +117,7 @@ function headersIn(given: unknown, at: string): readonly Header[] {
 }
 
 function headerOf(name: string, given: unknown, at: string): Header {
-  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) throw new TypeError(`${at}: expected a name that is an HTTP token`)
+  if (!FIELD_NAME.test(name)) throw new TypeError(`${at}: expected a name that is an HTTP token`)
   if (OTHERS.has(name)) throw new TypeError(`${at}: this header is made for each attempt, and is no credential`)
   const { from, prefix = '', ...more } = (given ?? {}) as Readonly<Record<string, unknown>>
   const [strange] = Object.keys(more)
@@ -127,19 +125,17 @@ function headerOf(name: string, given: unknown, at: string): Header {
   const source = typeof from === 'string' ? sourceIn(from) : undefined
   // what stands here may be the credential itself
   if (!source) throw new TypeError(`${at}.from: expected ${SOURCES}`)
-  if (typeof prefix !== 'string' || !VALUE.test(prefix)) throw new TypeError(`${at}.prefix: expected text for a header`)
+  if (typeof prefix !== 'string' || !FIELD_VALUE.test(prefix))
+    throw new TypeError(`${at}.prefix: expected text for a header`)
   return { name, source, prefix }
 }
-
-/** RFC 9110, 5.5: visible, blank or beyond ASCII, and no byte but these. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const readerOf =
   (headers: readonly Header[], secrets: Secrets): GiveCredentials =>
   async ({ unauthorized }) => {
     const read = headers.map(async ({ name, source, prefix }) => {
       const text = await secrets.read(source, unauthorized)
-      if (!VALUE.test(text)) throw new SecretError(shownSource(source), 'what is there can be no header')
+      if (!FIELD_VALUE.test(text)) throw new SecretError(shownSource(source), 'what is there can be no header')
       return [name, prefix + text] as const
     })
     return Object.fromEntries(await Promise.all(read))

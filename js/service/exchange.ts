@@ -10,6 +10,7 @@ import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { REDIRECT } from '../call/redirects.ts'
 import type { Clock } from '../platform/clock.ts'
+import { OWN_FIELDS } from './field-rules.ts'
 
 /** The way that one request takes. */
 export interface Line {
@@ -26,12 +27,6 @@ const MAX_BODY_BYTES = 64 * 1024
 const BODY_MS = 1_000
 /** Interim answers (1xx) to one request. A server may send them without an end. */
 const MAX_INTERIM = 16
-
-/** Headers that say how a message is carried, which is this connection's own matter, and the name of the target, which the guard has checked. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect'],
-  ...['proxy-connection', 'proxy-authorization'],
-])
 
 /** A body that is sent as it comes, and has to be as long as it says. */
 export interface StreamedBody {
@@ -153,7 +148,7 @@ function headersOf(given: HeadersInit | undefined): string[] {
   const flat: string[] = []
   const headers = given instanceof Headers ? given : new Headers(given)
   headers.forEach((value, name) => {
-    if (!OWN_HEADERS.has(name)) flat.push(name, value)
+    if (!OWN_FIELDS.has(name)) flat.push(name, value)
   })
   // servers exist that refuse requests without them
   if (!headers.has('accept')) flat.push('accept', '*/*')

@@ -9,6 +9,7 @@ import { check, int, list, object, oneOf, pattern, type Rules } from '../options
 import { limitsIn } from '../stores/engine/limits.ts'
 import { namesOf } from './named.ts'
 import { type PartitionBy, shareOf } from './partitions.ts'
+import { parsePattern } from './targets.ts'
 import { TENANT_SHAPE } from './tenant-shape.ts'
 
 /** A limit of one target. At least one of `concurrency` and `perSecond` is given. */
@@ -100,7 +101,14 @@ export function limitsOf(given: LimitsOptions): readonly OriginLimit[] {
 
 /** @throws TypeError or RangeError that names the tenant, the key and what was expected */
 export function checkTenants(given: TenantsOptions): void {
-  for (const name of namesOf(given, 'tenants', TENANT_SHAPE)) check(`tenants.${name}`, given[name] ?? {}, TENANT)
+  for (const name of namesOf(given, 'tenants', TENANT_SHAPE)) {
+    check(`tenants.${name}`, given[name] ?? {}, TENANT)
+    try {
+      for (const target of given[name]?.targets ?? []) parsePattern(target)
+    } catch (error) {
+      throw new TypeError(`tenants.${name}.${(error as Error).message}`)
+    }
+  }
 }
 
 /** The part of each claim and each quota of one partition of so many. */
@@ -125,7 +133,10 @@ export function sharesOf(options: ShareOptions, partitions: number, by: Partitio
   )
   const part = (given: number | undefined): number | undefined =>
     given === undefined ? undefined : shareOf(given, ofTenant)
-  const perPrincipal = part(concurrencyPerTenant)
+  const perPrincipal =
+    concurrencyPerTenant === undefined
+      ? undefined
+      : concurrencyOf(concurrencyPerTenant, ofTenant, 'createService.concurrencyPerTenant')
   const hasQuotas = tenantCapacity !== undefined || tenantCapacityBytes !== undefined || Object.keys(tenants).length > 0
   const quotas = new Map<string | null, Quota>()
   const quotaOf = (tenant: string | null): Quota => {
@@ -148,13 +159,22 @@ export function sharesOf(options: ShareOptions, partitions: number, by: Partitio
 /** Tenants come and go. */
 const MOST_KNOWN = 10_000
 
+/** The attempts in flight of each partition: all of them together have no more than the limit. @throws RangeError where one would have none */
+function concurrencyOf(limit: number, partitions: number, at: string): number {
+  if (limit >= partitions) return Math.floor(limit / partitions)
+  const why = `as each of ${partitions} partitions has its share`
+  throw new RangeError(`${at}: expected ${partitions} or more, ${why}, got ${limit}`)
+}
+
 /** Each partition has its part of a rate, and of a burst at least one. */
 function partOf(limit: OriginLimit, partitions: number): OriginLimit {
   if (partitions === 1) return limit
   const { concurrency, perSecond, burst, ...rest } = limit
   return {
     ...rest,
-    ...(concurrency !== undefined && { concurrency: shareOf(concurrency, partitions) }),
+    ...(concurrency !== undefined && {
+      concurrency: concurrencyOf(concurrency, partitions, `limits['${limit.origins}'].concurrency`),
+    }),
     ...(perSecond !== undefined && { perSecond: perSecond / partitions }),
     ...(burst !== undefined && { burst: shareOf(burst, partitions) }),
   }

@@ -50,7 +50,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   })
   const bodies =
     settings.bodies === undefined ? undefined : await openBodies(settings.bodies, { clock: systemClock, cwd: io.cwd })
-  const service = createService({
+  const options: ServiceOptions = {
     ...reloadable(settings, isDev),
     store: opened.stores,
     partitionBy: settings.partitionBy,
@@ -84,6 +84,10 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     },
     version: io.version ?? 'unknown',
     log,
+  }
+  const service = await created(options, async () => {
+    await bodies?.close()
+    await opened.close()
   })
   const listeners: Listener[] = []
   try {
@@ -117,6 +121,16 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   await opened.close()
   log({ level: 'info', event: 'stopped' })
   return 0
+}
+
+/** Settings may be right each by itself, and wrong for the rules that they make: a target may be an address that no rule opens. */
+async function created(options: ServiceOptions, close: () => Promise<void>): Promise<Service> {
+  try {
+    return createService(options)
+  } catch (error) {
+    await close()
+    throw error instanceof TypeError || error instanceof RangeError ? new UsageError(reasonOf(error)) : error
+  }
 }
 
 /** Refuses what would let strangers in, or out, by default. */

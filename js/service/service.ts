@@ -113,7 +113,7 @@ export function createService(options: ServiceOptions): Service {
   metrics.watch(queues)
   const feed = new Feed({
     clock,
-    process: random128(hostDraw()).slice(0, 12),
+    process: random128(hostDraw()),
     source: (emit) => tellEvents(queues, emit),
     broadcast: first.broadcast,
   })

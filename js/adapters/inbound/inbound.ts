@@ -116,11 +116,15 @@ export class Inbound {
 
   async #keep(error: unknown, request: Incoming): Promise<Settled> {
     const url = urlAt(this.#options.origin, request.target)
+    if (url === undefined) {
+      this.#tell('not_replayable', request, `not kept: its target is no path, or one that fetch would change`, 'target')
+      return GOES_ON
+    }
     const body = await this.#bodyOf(request)
     await this.#queue.ready
     const { sanitizer } = this.#host
     // without the core no task can be kept, and `degraded` has said so
-    if (url === undefined || !body || !sanitizer || request.isAnswered()) return GOES_ON
+    if (!body || !sanitizer || request.isAnswered()) return GOES_ON
     const { method } = request
     const { header } = this.#host.settings.idempotency
     const { unknown, ...heads } = headsOf(request, body.isUnpacked, this.#dropped, header, sanitizer)

@@ -22,13 +22,23 @@ export function keyIn(headers: Headers, header: string): string | null {
 
 export const mayRepeat = (method: string, key: string | null): boolean => key !== null || REPEATABLE.has(method)
 
-/** The target at `origin`; undefined: it is none, such as the `*` of OPTIONS or a proxy's absolute one. */
+/**
+ * The target at `origin`; undefined: it cannot be sent there as it came. Such are the `*` of OPTIONS, a proxy's absolute one, and one that `fetch`
+ * would make another path of: it takes out `..`, also where they are escaped, so that `/public/%2e%2e/admin` would pass the rules
+ * of a proxy that guards `/admin`.
+ */
 export function urlAt(origin: string, target: string): string | undefined {
-  if (!target.startsWith('/')) return undefined
+  // a fragment is not sent
+  if (!target.startsWith('/') || target.includes('#')) return undefined
   // joined as text, so that `//host` and its like stay a path
   const url = new URL(origin + target)
-  return url.origin === origin ? url.href : undefined
+  const isSame = url.origin === origin && unescaped(url.href) === unescaped(origin + target)
+  return isSame ? url.href : undefined
 }
+
+/** Escaping alone makes no other request. Byte by byte, since what is escaped need not be UTF-8. */
+const unescaped = (text: string): string =>
+  text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
 /** The headers of a request as a task has them. */
 export interface Heads {

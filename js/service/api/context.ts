@@ -135,7 +135,9 @@ export interface ApiContext {
   /** Likewise of the keys that sign. */
   refuseSigning?(name: string, tenant: string | null): string | undefined
   /** Bodies that lie apart from their tasks. Absent: there are none. */
-  readonly bodies?: Pick<TaskBodies, 'limits' | 'upload' | 'find' | 'keep' | 'open' | 'dropBody'> | undefined
+  readonly bodies?:
+    | Pick<TaskBodies, 'limits' | 'upload' | 'keptUntil' | 'find' | 'keep' | 'open' | 'dropBody'>
+    | undefined
   /** Buckets in which tasks may name bodies. Absent: there are none. */
   readonly bodySources?: Pick<BodySources, 'maxBytes' | 'find' | 'refuse' | 'open'> | undefined
   readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>

@@ -93,9 +93,11 @@ async function prepared({ exchange, key }: Draft): Promise<NewTask | Receipt> {
   }
 }
 
-/** Whether the body of a task is too large to lie with it. */
-const isLarge = ({ body }: NewTask, { context: { bodies } }: Draft['exchange']): boolean =>
-  bodies !== undefined && body !== undefined && body.byteLength > bodies.limits.inlineBytes
+/** Whether the body of a task is too large to lie with it. A store of bodies deletes them by their age, whatever their tasks still wait for. */
+function isLarge({ body, dueInMs, deadlineInMs }: NewTask, { context: { bodies } }: Draft['exchange']): boolean {
+  if (!bodies || !body || body.byteLength <= bodies.limits.inlineBytes) return false
+  return (Number.isFinite(deadlineInMs) ? deadlineInMs : dueInMs) <= bodies.limits.uploadTtlMs
+}
 
 /** Bodies that are on their way to their store at once. */
 const AT_ONCE = 16
@@ -193,10 +195,11 @@ async function receiptOf(taskId: string, { context }: Draft['exchange']): Promis
   return { taskId, idempotencyKey, status, nextAttemptAt: dueAt, durability, deduplicated: true }
 }
 
-async function isFull({ context }: Draft['exchange']): Promise<Problem> {
+/** How much there is of all tenants is told to those who see all of them. */
+async function isFull({ context, caller }: Draft['exchange']): Promise<Problem> {
   const { pending, inFlight, exhausted } = await context.store.counts()
-  const held = `the store holds ${pending + inFlight + exhausted} tasks, dead letters included`
-  return new Problem('queue-full', `${held}, and takes no more (--capacity, --capacity-bytes); nothing was stored`)
+  const held = caller.seesAll ? `holds ${pending + inFlight + exhausted} tasks, dead letters included, and ` : ''
+  return new Problem('queue-full', `the store ${held}takes no more (--capacity, --capacity-bytes); nothing was stored`)
 }
 
 async function hasNoRoom({ context, caller }: Draft['exchange']): Promise<Problem> {

@@ -106,6 +106,7 @@ export async function newTaskOf(
   const dueInMs = dueOf(task, now, settings.limits.maxDelayMs ?? MAX_DELAY_MS)
   const { expiresAt = FOREVER } = task
   if (expiresAt <= now + dueInMs) throw tooLate()
+  checkKept(task, now + dueInMs, exchange)
   // without one it could not be repeated
   const key = given ?? (SAFE.has(method) || idempotent ? null : exchange.newKey())
   // the budget counts from the moment it may start, and so does the life of its key
@@ -162,6 +163,14 @@ async function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): 
     throw invalid(`signing: ${why}`, 'signing')
   }
   return withParts({ credential, signing, callback: callbackOf(task, exchange), body })
+}
+
+/** Throws 'invalid' for an upload that is deleted before the task may be sent. */
+function checkKept({ bodyRef = '' }: TaskIn, startAt: number, { context: { bodies } }: Exchange): void {
+  const keptUntil = bodies?.keptUntil(bodyRef)
+  if (keptUntil === undefined || startAt < keptUntil) return
+  const [end, start] = [keptUntil, startAt].map((at) => new Date(at).toISOString())
+  throw invalid(`bodyRef: the body is kept until ${end}, and the task is not sent before ${start}`, 'bodyRef')
 }
 
 /** undefined: no part is there. */

@@ -6,6 +6,7 @@
 import type { NewTask } from '../../api/store.ts'
 import { REDACTED } from '../../core/sanitizer.ts'
 import { utf8 } from '../../platform/utf8.ts'
+import { FIELD_NAME, FIELD_VALUE } from '../field-rules.ts'
 import type { ApiContext, ApiLimits, ApiSettings } from './context.ts'
 import { type FieldError, invalid, Problem, pointerTo } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
@@ -67,10 +68,6 @@ function whyHidden(shown: string): string {
   return `${what} looks like a secret; ${remedy}`
 }
 
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
-/** RFC 9110, 5.5: visible, blank or beyond ASCII, and no byte but these. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
-
 /** Throws 'invalid' for headers that no request can have, or too many of them. */
 export function checkHeaders({ headers = {} }: TaskIn, limits: ApiLimits): void {
   const { maxHeaders = MAX_HEADERS, maxHeaderBytes = MAX_HEADER_BYTES } = limits
@@ -81,8 +78,8 @@ export function checkHeaders({ headers = {} }: TaskIn, limits: ApiLimits): void 
   const seen = new Set<string>()
   for (const [name, value] of entries) {
     const lower = name.toLowerCase()
-    if (!TOKEN.test(name)) throw invalid('headers: expected names that are RFC 9110 tokens', 'headers', name)
-    if (!VALUE.test(value)) {
+    if (!FIELD_NAME.test(name)) throw invalid('headers: expected names that are RFC 9110 tokens', 'headers', name)
+    if (!FIELD_VALUE.test(value)) {
       throw invalid(`headers: the value of ${lower} holds a control character, or one that is no byte`, 'headers', name)
     }
     if (seen.has(lower)) throw invalid(`headers: ${lower} is there twice, in different case`, 'headers', name)

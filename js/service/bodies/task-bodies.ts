@@ -61,10 +61,16 @@ export class TaskBodies {
     return { bodyRef: refOf(id, { bytes, sha256 }), bytes, sha256, expiresAt }
   }
 
+  /** When an upload goes; undefined: the reference is none. */
+  keptUntil(bodyRef: string): number | undefined {
+    const read = readRef(bodyRef)
+    return read && read.createdAt + this.limits.uploadTtlMs
+  }
+
   /** The body that a tenant has uploaded under this reference; undefined: there is none, or none any more. Rejects with a BodyStoreError. */
   async find(bodyRef: string, tenant: string | null): Promise<KeptBody | undefined> {
     const read = readRef(bodyRef)
-    if (!read || this.#clock.now() >= read.createdAt + this.limits.uploadTtlMs) return undefined
+    if (!read || this.#clock.now() >= (this.keptUntil(bodyRef) ?? 0)) return undefined
     const { id, bytes, sha256 } = read
     const ref = keyFor(tenant, id)
     return (await this.#has(ref)) ? { ref, bytes, sha256, upload: bodyRef } : undefined

@@ -292,7 +292,7 @@ export const FLAGS: FlagTable<FlagValues> = {
     group: 'Limits',
     kind: kinds.whole(1, 1_000_000),
     unless: 'no limit',
-    help: 'Most of them that one tenant may have; beyond that its new ones get 429',
+    help: 'Most of them that one tenant may have; beyond that its new ones get 429. Callbacks count, and are never refused for it',
   },
   tenantCapacityBytes: {
     group: 'Limits',

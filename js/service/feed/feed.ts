@@ -6,6 +6,7 @@
  * seconds, and only then do the others send: without listeners no event is so much as made.
  */
 
+import { hash } from 'node:crypto'
 import type { Broadcast } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { commentText, eventText, FeedStream } from './stream.ts'
@@ -29,7 +30,7 @@ const MOST_MESSAGE = 256 * 1_024
 
 export interface FeedOptions {
   readonly clock: Clock
-  /** Names this process. No other ever has the name. */
+  /** Names this process. No other ever has the name, and no listener hears it. */
   readonly process: string
   /** Begins to tell events; the result ends that. */
   source(emit: (event: FeedEvent) => void): () => void
@@ -73,7 +74,8 @@ export class Feed implements Listening {
   /** An event of this process. */
   readonly emit = ({ data, ...event }: FeedEvent): void => {
     const { clock, process } = this.#options
-    const id = `${process}-${this.#next++}`
+    // a count would tell each tenant how much all the others do
+    const id = hash('sha256', `${process} ${this.#next++}`, 'base64url').slice(0, 22)
     const text = eventText(event.type, { at: clock.now(), ...data }, id)
     const kept: Kept = { ...event, id, text }
     this.#tell(kept)
@@ -81,7 +83,7 @@ export class Feed implements Listening {
   }
 
   listen(asked: Asked): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
-    if (this.#listeners.size >= MOST_LISTENERS) return undefined
+    if (this.#listeners.size >= MOST_LISTENERS && !this.#makeRoom(asked.tenant)) return undefined
     const { clock, broadcast } = this.#options
     const stream = new FeedStream(clock, () => this.#left(stream))
     stream.push(`retry: ${RETRY_MS}\n${commentText(broadcast ? ALL : OWN)}`)
@@ -105,6 +107,19 @@ export class Feed implements Listening {
     this.#stopHearing?.()
     this.#stopWatching()
     this.#disarmSay?.()
+  }
+
+  /** Closes the oldest stream of the tenant that has most, if it has more than this one would: no tenant keeps the others out. */
+  #makeRoom(tenant: string | null): boolean {
+    const byTenant = new Map<string | null, FeedStream[]>()
+    for (const [stream, asked] of this.#listeners) {
+      byTenant.set(asked.tenant, [...(byTenant.get(asked.tenant) ?? []), stream])
+    }
+    const most = [...byTenant.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
+    const own = byTenant.get(tenant)?.length ?? 0
+    if (most.length <= own + 1) return false
+    most[0]?.close('displaced')
+    return true
   }
 
   /** The events since the last that it has heard. Where that is not known any more it is told so. */

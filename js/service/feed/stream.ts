@@ -18,11 +18,12 @@ const CHUNK = 2 ** 16
 const REST_MS = 10_000
 
 /** Why a stream ends: the `reason` of its last event. */
-export type CloseReason = 'slow' | 'draining' | 'unauthorized'
+export type CloseReason = 'slow' | 'draining' | 'displaced' | 'unauthorized'
 
 const DETAILS: Readonly<Record<CloseReason, string>> = {
   slow: 'more than 1 MiB was not read; connect again with Last-Event-ID, and ask for fewer `types` or one `origin`',
   draining: 'the service is stopping; connect again, to another process or to this one once it is back',
+  displaced: 'this process has as many listeners as it takes, and this tenant the most of them; ask another, or later',
   unauthorized: 'the token does not count any more',
 }
 

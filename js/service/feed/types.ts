@@ -26,6 +26,8 @@ export interface Asked {
   /** Absent: all. */
   readonly types?: ReadonlySet<FeedType>
   readonly origin?: string
+  /** The tenant that it listens for; null: none, or all. */
+  readonly tenant: string | null
   /** Whether an event of this tenant is the listener's to see; undefined: one of no tenant. */
   sees(tenant: string | null | undefined): boolean
   /** Asked now and then: whether it may go on. */

@@ -10,8 +10,9 @@ export function shareOf(rows: Rows, principal: string | null): { readonly held: 
 }
 
 /** Whether a new task is more than its principal may have. */
-export function isOverQuota(rows: Rows, { principal, body }: NewTask, { quotaOf }: StoreTerms): boolean {
-  const quota = quotaOf?.(principal)
+export function isOverQuota(rows: Rows, task: NewTask, { quotaOf }: StoreTerms): boolean {
+  const { principal, body, quotaExempt } = task
+  const quota = quotaExempt ? undefined : quotaOf?.(principal)
   if (!quota) return false
   const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
   const { held, bytes } = shareOf(rows, principal)

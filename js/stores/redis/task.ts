@@ -100,7 +100,7 @@ export function argsOf({ task, text, common }: Prepared, isShared: (shared: Shar
   const { ageMs = 0, serverMs = 0, marks = 0, holdLaneForMs = 0, deadlineReason = 'total_budget', policy } = task
   const packed = new Packer(192)
     .u16(task.schema)
-    .u8(mayRepeat(task) ? 1 : 0, DEADLINES.indexOf(deadlineReason), task.tells ? 1 : 0)
+    .u8(mayRepeat(task) ? 1 : 0, DEADLINES.indexOf(deadlineReason), (task.tells ? 1 : 0) + (task.quotaExempt ? 2 : 0))
     .u40(RANKS - task.priority)
     .f64(task.dueInMs, serverMs, ageMs, task.deadlineInMs)
     .u32(task.attemptNumber)

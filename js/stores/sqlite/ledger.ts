@@ -32,8 +32,8 @@ export class FileLedger implements Ledger {
     this.#shares.count(row, by)
   }
 
-  refusal({ taskId, principal, body }: NewTask): Enqueued | undefined {
-    const quota = this.#tx.terms.quotaOf?.(principal)
+  refusal({ taskId, principal, body, quotaExempt }: NewTask): Enqueued | undefined {
+    const quota = quotaExempt ? undefined : this.#tx.terms.quotaOf?.(principal)
     if (!quota) return undefined
     const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
     const { held, bytes } = this.#shares.of(shareOfPrincipal(principal))

@@ -215,9 +215,44 @@ for (const skin of skins) {
       for (const each of ['x-forwarded-host', 'x-forwarded-proto', 'forwarded']) expect(headers.get(each)).toBeNull()
     }
   })
+
+  test.each([
+    '/public/%2e%2e/admin',
+    '/public/../admin',
+    '/public/.%2E/admin?a=1',
+    '/public\\..\\admin',
+    '/public/.',
+    '/public#/admin',
+  ])(`${name}: %s, which fetch would make another path of, is sent again to no other`, async (target) => {
+    const handler: Handler = ({ headers }) => {
+      if (!headers.has('redrive-replay')) throw refused()
+    }
+    const { origin, queue, seen, degraded } = await service(skin, { handler })
+    const { answer } = await raw(origin, `GET ${target} HTTP/1.1\nhost: x\nconnection: close\n\n`)
+    await answer
+    await queue.idle()
+    const { tasks } = await queue.list()
+    // what Hono has routed by is made by fetch's rules, and so is the repeat
+    const [asked] = seen.map((each) => each.target)
+    expect(new Set(seen.map((each) => each.target)).size).toBeLessThanOrEqual(1)
+    expect(tasks.map(({ targetUrl }) => targetUrl)).toEqual(name === 'hono' && asked ? [origin + asked] : [])
+    expect(degraded.map(({ code }) => code)).toEqual(name === 'hono' ? [] : ['not_replayable'])
+  })
 }
 
 const [one] = skins as [Skin]
+
+test.each(["/a'b?q='c'|{d}", '/%E4?q=%C3%A4', '/a%2Fb%2e%2e/..c/d..?', '/a//b;c=1?a=../b', '/?'])(
+  'what fetch only escapes is kept: %s',
+  async (target) => {
+    const { origin, queue, seen } = await service(one, { handler: failing(1) })
+    const { answer } = await raw(origin, `GET ${target} HTTP/1.1\nhost: x\nconnection: close\n\n`)
+    expect(statusIn(await answer)).toBe(202)
+    await queue.idle()
+    const [asked, repeated] = seen.map((each) => each.target)
+    expect([asked, unescape(repeated ?? '').replace(/\?$/, '')]).toEqual([target, unescape(target).replace(/\?$/, '')])
+  },
+)
 
 test('S12 a secret in the URL keeps a request out', async () => {
   const { origin, queue, degraded, at } = await service(one, { handler: failing(1) })

@@ -1,5 +1,5 @@
 // Where a lane waits is the subtlest part of the scripts: a thousand lanes, beside the reference, which looks at every task. In lines of
-// principals, and in one for everyone; scopes are paused now and then.
+// principals, and in one for everyone; scopes are paused now and then. The server compares texts by a language, if this machine has one.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -17,12 +17,14 @@ import {
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
+import { languageLocale } from '../../redis/language-locale.ts'
 import { SyncPort, syncConnection } from '../../redis/sync-port.ts'
 import { claimOf, newTask, releaseIn, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 
 const LANES = 1_000
 const STEPS = 60
 const RUNS = Number(process.env.REDRIVE_RUNS ?? 4)
+const LOCALE = languageLocale()
 const PRINCIPALS = [null, 'ann', 'bob']
 
 interface Line {
@@ -166,7 +168,7 @@ test.each(LINES)(
   },
   async (line) => {
     const { everyone, placeOf } = line
-    const connection = await syncConnection()
+    const connection = await syncConnection(LOCALE)
     let worlds = 0
     const property = fc.asyncProperty(steps, async (all) => {
       const clock = fakeClock()
@@ -245,3 +247,9 @@ test.each(LINES)(
     })
   },
 )
+
+test.skipIf(!LOCALE)('the server of this test compares texts by a language, and not by their bytes', async () => {
+  const connection = await syncConnection(LOCALE)
+  const script = `return tostring('a' < 'B') .. tostring('_' < 'a') .. tostring('z' < 'é')`
+  expect(`${connection.ask(['EVAL', script, '0'])}`).toBe('truetruefalse')
+})

@@ -5,10 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { policyDefaults } from '../../../js/options/policy.ts'
 import type { ApiStore } from '../../../js/service/api/context.ts'
+import { Callbacks, type CallbacksOptions } from '../../../js/service/callbacks.ts'
 import { createService, type ServiceLogEntry, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { fakeClock } from '../../../js/testing/clock.ts'
 import { eventually } from '../eventually.ts'
 import { folder, json } from './program.ts'
 
@@ -212,6 +215,55 @@ test('S17: a store without room tells an end later, and keeps no other back', as
   await ask(`/retry-tasks/${filler}`, { method: 'DELETE' })
   await post('/flush', {})
   await eventually(() => told.length).toBe(1)
+})
+
+test('S17: a tenant whose quota is taken up by its dead letters still hears of them', async () => {
+  const { origin, hooks, told } = await server()
+  const { ask, log } = await setup({ tenants: { ann: { capacity: 2 } } })
+  const headers = { 'content-type': 'application/json', 'redrive-tenant': 'ann' }
+  const post = (task: object) =>
+    ask('/retry-tasks', { method: 'POST', headers, body: JSON.stringify({ json: 1, policy: QUICK, ...task }) })
+  const dead = { targetUrl: `${origin}/bad`, callback: { url: hooks } }
+  expect([(await post(dead)).status, (await post(dead)).status]).toEqual([201, 201])
+  await eventually(() => told.length).toBe(2)
+  // they count: what comes in new has no room
+  expect((await post({ targetUrl: `${origin}/ok` })).status).toBe(429)
+  expect(log.filter(({ what }) => what === 'callbacks')).toEqual([])
+})
+
+test('S17: while the store has no room, ends are not looked for with each turn that tells of them', async () => {
+  const clock = fakeClock()
+  const url = 'https://hooks.test/'
+  const senderData = { callback: { url, on: ['exhausted'] } }
+  const task = { taskId: 'a', status: 'EXHAUSTED', principal: null, targetUrl: url, senderData }
+  let looks = 0
+  const store = {
+    untold: async () => {
+      looks++
+      return [{ task, endedAt: 1 }]
+    },
+    attempts: async () => ({ attempts: [] }),
+    enqueue: async () => [{ outcome: 'full' }],
+  } as unknown as ApiStore
+  const callbacks = new Callbacks({
+    ...{ store, clock, log: () => {}, queued: () => {}, told: () => {}, left: () => {} },
+    sanitizer: { url: (url: string) => url } as CallbacksOptions['sanitizer'],
+    policy: async () => policyDefaults,
+  })
+  callbacks.start()
+  const turns = async (): Promise<number> => {
+    const before = looks
+    for (let n = 0; n < 50; n++) {
+      callbacks.look()
+      await clock.advance(10)
+    }
+    return looks - before
+  }
+  await clock.advance(1)
+  expect(looks).toBe(1)
+  expect(await turns()).toBe(0)
+  expect(await turns()).toBe(1)
+  await callbacks.stop()
 })
 
 test('the URL of a callback is held to the rules of targets, and its keys to its tenants', async () => {

@@ -6,7 +6,7 @@ import { Feed, MOST_LISTENERS } from '../../../js/service/feed/feed.ts'
 import type { Asked, FeedEvent } from '../../../js/service/feed/types.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 
-const ALL: Asked = { sees: () => true, mayGoOn: () => true }
+const ALL: Asked = { tenant: null, sees: () => true, mayGoOn: () => true }
 const event = (n: number, more: Partial<FeedEvent> = {}): FeedEvent => ({
   type: 'retry',
   tenant: 'acme',
@@ -57,7 +57,8 @@ const listen = (feed: Feed, asked: Partial<Asked> = {}) => {
 }
 
 const numbers = (text: string): number[] => [...text.matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n))
-const lastId = (text: string): string => [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? ''
+const idsIn = (text: string): string[] => [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id ?? '')
+const lastId = (text: string): string => idsIn(text).at(-1) ?? ''
 
 test('an event is told with its id, its name and the instant; the first comment says whom it hears', async () => {
   const { feed, happen, clock } = setup()
@@ -66,7 +67,23 @@ test('an event is told with its id, its name and the instant; the first comment 
     'retry: 2000\n: what this process does, as it happens: its store carries no messages between processes\n\n',
   )
   happen(1)
-  expect(await read(reader)).toBe(`id: one-1\nevent: retry\ndata: {"at":${clock.now()},"n":1}\n\n`)
+  const text = await read(reader)
+  expect(text.slice(text.indexOf('\n') + 1)).toBe(`event: retry\ndata: {"at":${clock.now()},"n":1}\n\n`)
+  expect(lastId(text)).toMatch(/^[\w-]{22}$/)
+})
+
+test('S16 the ids of events do not tell a tenant how many others had in between', async () => {
+  const idsWith = async (others: number) => {
+    const { feed, happen } = setup(undefined, 'a process')
+    const reader = listen(feed, { sees: (tenant) => tenant === 'acme' })
+    happen(1)
+    for (let n = 0; n < others; n++) happen(n, { tenant: 'other' })
+    happen(2)
+    return idsIn(await read(reader))
+  }
+  const [[first, near], [same, far]] = await Promise.all([idsWith(0), idsWith(900)])
+  expect([first, new Set([first, near, far]).size]).toEqual([same, 3])
+  for (const id of [first, near, far]) expect(id).toMatch(/^[\w-]{22}$/)
 })
 
 test('a listener hears the types, the origin and the tenants that it asked for and may see', async () => {
@@ -102,8 +119,13 @@ describe('with Last-Event-ID', () => {
     const { feed, happen } = setup()
     const reader = listen(feed)
     for (let n = 1; n <= 5_000; n++) happen(n)
-    expect(numbers(await read(listen(feed, { lastEventId: 'one-4001' })))).toHaveLength(999)
-    const text = await read(listen(feed, { lastEventId: 'one-7' }))
+    const ids: string[] = []
+    while (ids.length < 5_000) ids.push(...idsIn(await read(reader)))
+    const again = listen(feed, { lastEventId: ids[4_000] ?? '' })
+    const rest: number[] = []
+    while (rest.at(-1) !== 5_000) rest.push(...numbers(await read(again)))
+    expect(rest).toHaveLength(999)
+    const text = await read(listen(feed, { lastEventId: ids[6] ?? '' }))
     expect(text).toContain('event: missed\ndata: {"detail":"events after this one may have been missed')
     expect(numbers(text)).toEqual([])
     await reader.cancel()
@@ -230,9 +252,9 @@ describe('between processes', () => {
     one.happen(8)
     const text = await read(reader)
     expect(numbers(text)).toEqual([7, 8])
-    expect(lastId(text)).toBe('one-1')
+    const [id = ''] = idsIn(text)
     // an event is told once, also to the process that it is of
-    const other = listen(two.feed, { lastEventId: 'two-1' })
+    const other = listen(two.feed, { lastEventId: id })
     expect(numbers(await read(other))).toEqual([])
     await clock.advance(60_000)
     expect(two.isWatched()).toBe(true)
@@ -295,4 +317,18 @@ describe('between processes', () => {
     happen(1)
     expect(numbers(await read(reader))).toEqual([1])
   })
+})
+
+test('S16 a tenant that has all the places keeps no other out, and gives them up one by one, the oldest first', async () => {
+  const { feed } = setup()
+  const flood = Array.from({ length: MOST_LISTENERS }, () => listen(feed, { tenant: 'flood' }))
+  expect(feed.listen({ ...ALL, tenant: 'flood' })).toBeUndefined()
+  const others = Array.from({ length: MOST_LISTENERS / 2 }, () => listen(feed, { tenant: 'acme' }))
+  const told = await whole(flood[0] as (typeof flood)[number])
+  expect(told).toContain('event: closed\ndata: {"reason":"displaced"')
+  expect(feed.listen({ ...ALL, tenant: 'acme' })).toBeUndefined()
+  listen(feed, { tenant: 'third' })
+  for (const reader of [...flood.slice(MOST_LISTENERS / 2 + 1), ...others.slice(1)]) {
+    expect(await read(reader)).not.toContain('closed')
+  }
 })

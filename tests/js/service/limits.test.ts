@@ -48,7 +48,7 @@ describe('limits in the store’s words', () => {
       tenants: { acme: { capacity: 7, capacityBytes: 1_000 } },
     }
     const [shared, own] = [
-      { origins: 'https://a.test', concurrency: 3, perSecond: 5, burst: 2, sharedBy: 'origin' },
+      { origins: 'https://a.test', concurrency: 2, perSecond: 5, burst: 2, sharedBy: 'origin' },
       { origins: 'https://b.test', concurrency: 5, perSecond: 10, burst: 4, sharedBy: 'lane' },
     ]
     const byTenant = sharesOf(options, 2, 'tenant')
@@ -66,6 +66,27 @@ describe('limits in the store’s words', () => {
       { ...shared, origins: 'https://b.test', sharedBy: 'lane' },
     ])
     expect(sharesOf({}, 2, 'tenant')).toEqual({ claim: {}, quotaOf: undefined })
+  })
+
+  test.each([2, 3, 4, 7, 64])('%i partitions together never have more in flight than the limit', (partitions) => {
+    for (const concurrency of [64, 65, 100, 127]) {
+      const limits = { 'https://a.test': { concurrency } }
+      const { claim } = sharesOf({ limits, concurrencyPerTenant: concurrency }, partitions, 'lane')
+      for (const part of [claim.limits?.[0]?.concurrency ?? 0, claim.perPrincipal ?? 0]) {
+        expect(part * partitions).toBeLessThanOrEqual(concurrency)
+        expect(part).toBeGreaterThanOrEqual(1)
+      }
+    }
+  })
+
+  test('a limit of which partitions would have no share is refused', () => {
+    const limits = { 'https://a.test': { concurrency: 3 } }
+    expect(() => sharesOf({ limits }, 4, 'tenant')).toThrow(
+      "limits['https://a.test'].concurrency: expected 4 or more, as each of 4 partitions has its share, got 3",
+    )
+    expect(sharesOf({ limits }, 3, 'tenant').claim.limits?.[0]?.concurrency).toBe(1)
+    expect(() => sharesOf({ concurrencyPerTenant: 3 }, 4, 'lane')).toThrow('concurrencyPerTenant: expected 4 or more')
+    expect(sharesOf({ concurrencyPerTenant: 3 }, 4, 'tenant').claim.perPrincipal).toBe(3)
   })
 
   test.each<[string, Partial<ServiceOptions>]>([

@@ -83,6 +83,20 @@ export function quotaRules(open: Open, pair?: Pair): void {
     expect(await put(ann, ann, ann)).toEqual(['stored', 'stored', 'full of principal'])
   })
 
+  test('S17 a task that no quota is asked about is stored and counts; the room of the store it needs', async () => {
+    const terms = { capacity: 4 }
+    const { put, store } = await withQuota(open, by({ ann: { capacity: 1, capacityBytes: 4 } }), terms)
+    const exempt: Wanted = { ...ann, quotaExempt: true }
+    expect(await put(ann, ann, exempt, ann, { ...exempt, ...body(9) })).toEqual([
+      ...['stored', 'full of principal', 'stored', 'full of principal', 'stored'],
+    ])
+    expect(await store.countsOf?.('ann')).toMatchObject({ pending: 3, bytes: 9 })
+    expect(await store.get(idOf(3))).not.toHaveProperty('quotaExempt')
+    expect(await put(exempt, exempt)).toEqual(['stored', 'full'])
+    await store.purge({ taskId: idOf(1) })
+    expect(await put(ann)).toEqual(['full of principal'])
+  })
+
   test('S17 a dead letter that goes back, or succeeds late, counts as it is then; room has no say in that', async () => {
     const { put, lease, pass, turn, settle, store, clock } = await withQuota(open, by({ ann: { capacity: 1 } }))
     await put({ ...ann, policy: { policyId: 'one', maxAttempts: 1 } })

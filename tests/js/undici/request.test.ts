@@ -63,6 +63,16 @@ test('an answer that no retry can mend is passed on', async () => {
   expect([statusCode, await body.text()]).toEqual([404, 'answer 1'])
 })
 
+test.each(['/a/%2e%2e/b', '/a/../b', '/a\\b', '/a%2Fb?q="c"'])(
+  'a path goes out each time as it was given, also one that a URL would change: %s',
+  async (path) => {
+    const { origin, seen } = await serve(503)
+    const { statusCode, body } = await agentOf(queueWith()).request({ origin, path, method: 'GET' })
+    await body.dump()
+    expect([statusCode, seen.map((each) => each.path)]).toEqual([200, [path, path]])
+  },
+)
+
 test('what undici does not take is told in its own words, and sent by none', async () => {
   const server = await serve()
   const queue = queueWith()

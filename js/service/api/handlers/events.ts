@@ -12,6 +12,7 @@ export async function events({ query, caller, headers, context, stillMay }: Exch
     ...(types && types.length < FEED_TYPES.length && { types: new Set(types) }),
     ...(origin !== undefined && { origin }),
     ...(lastEventId !== undefined && { lastEventId }),
+    tenant: caller.tenant,
     sees: (tenant) => caller.seesAll || (tenant !== undefined && tenant === caller.tenant),
     mayGoOn: stillMay,
   })

@@ -18,7 +18,7 @@ export const eventRoutes: readonly Route[] = [
       {
         name: 'last-event-id',
         description: 'The id of the last event that was heard',
-        example: '3f2a-17',
+        example: 'mPz3XlYw0q_5rKc8bD-1Tg',
         pattern: '^[\\x21-\\x7e]{1,128}$',
       },
     ],

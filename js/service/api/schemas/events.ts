@@ -30,5 +30,5 @@ export const eventsQuery: z.ZodType<EventsQuery> = z.strictObject({
 export const eventsOut: z.ZodType = z.string().meta({
   id: 'Events',
   description: 'Server-Sent Events (HTML, 9.2)',
-  example: 'id: 3f2a-17\nevent: retry\ndata: {"at":1795420800000,"task":{},"delayMs":500}\n\n',
+  example: 'id: mPz3XlYw0q_5rKc8bD-1Tg\nevent: retry\ndata: {"at":1795420800000,"task":{},"delayMs":500}\n\n',
 })

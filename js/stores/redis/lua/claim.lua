@@ -145,9 +145,18 @@ local function findHead(candidate)
   return true
 end
 
+-- Whether a text comes before another by its bytes, from the first that may differ: Lua's own `<` goes by the locale of the server.
+local function isBelow(a, b, from)
+  for i = from, min(#a, #b) do
+    local byte, other = string.byte(a, i), string.byte(b, i)
+    if byte ~= other then return byte < other end
+  end
+  return #a < #b
+end
+
 local function comesFirst(a, b)
   if a.lane.served ~= b.lane.served then return a.lane.served < b.lane.served end
   local due, otherDue = unpacked('>d', a.head, 14), (unpacked('>d', b.head, 14))
   if due ~= otherDue then return due < otherDue end
-  return a.lane.name < b.lane.name
+  return isBelow(a.lane.name, b.lane.name, 1)
 end

@@ -6,18 +6,14 @@ local MOST_ORIGINS = 1024
 -- More open ones than this are not looked at one by one: their lanes have to be put in order.
 local FEW_OPEN = 16
 
--- Whether a place comes before another, as the bytes of the two do: Lua's own `<` goes by the locale of the server.
-local function isBelow(a, b)
+-- Whether a place comes before another, as the bytes of the two do.
+local function isAhead(a, b)
   local rank, served, due = unpacked('>I5dd', a)
   local otherRank, otherServed, otherDue = unpacked('>I5dd', b)
   if rank ~= otherRank then return rank < otherRank end
   if served ~= otherServed then return served < otherServed end
   if due ~= otherDue then return due < otherDue end
-  for i = 22, min(#a, #b) do
-    local byte, other = string.byte(a, i), string.byte(b, i)
-    if byte ~= other then return byte < other end
-  end
-  return #a < #b
+  return isBelow(a, b, 22)
 end
 
 -- The first places of several lines, in the order of all: their prefixes in Q, and the place behind which they are read. Says whether
@@ -33,7 +29,7 @@ local function merged(prefixes, after, count)
     elseif own[1] then
       local both, at, ownAt = {}, 1, 1
       while #both < count and (places[at] or own[ownAt]) do
-        if places[at] and not (own[ownAt] and isBelow(own[ownAt], places[at])) then
+        if places[at] and not (own[ownAt] and isAhead(own[ownAt], places[at])) then
           both[#both + 1] = places[at]
           at = at + 1
         else

@@ -156,6 +156,23 @@ describe('a task with a reference', () => {
     expect([refused.status, refused.json.errors]).toMatchObject([422, [{ pointer: '#/signing' }]])
   })
 
+  test('is not put off beyond the time for which the body is kept', async () => {
+    const here = await world()
+    const { json } = await upload(here, 'large')
+    await here.clock.advance(1_000)
+    const delayed = (delayMs: number) => here.create(put({ bodyRef: json.bodyRef, delayMs }))
+    const refused = await delayed(86_399_000)
+    expect([refused.status, typeOf(refused), refused.json.errors]).toMatchObject([
+      422,
+      'invalid',
+      [{ pointer: '#/bodyRef' }],
+    ])
+    expect(refused.json.detail).toMatch(
+      /^bodyRef: the body is kept until 2\d{3}-.*Z, and the task is not sent before 2\d{3}-/,
+    )
+    expect((await delayed(86_398_999)).status).toBe(201)
+  })
+
   test('has the time that its body needs on top of the limit to the answer', async () => {
     const here = await world({ settings: { attemptTimeoutMs: 30_000 } })
     const { json } = await upload(here, 'x'.repeat(1_000_000))
@@ -194,6 +211,16 @@ describe.each(STORES)('a body that is too large to lie with its task, over %s', 
     if (kind === 'partitions') return
     await here.create(put({ body: 'x' }))
     expect(typeOf(await here.create(put({ body: large })))).toBe('queue-full')
+    expect(here.bodies.held.size).toBe(1)
+  })
+
+  test('lies with its task where that may live longer than bodies are kept', async () => {
+    const here = await world({ kind })
+    const ofTask = async (more: object) => recordOf(here, await here.create(put({ body: large, ...more })))
+    expect(await ofTask({ delayMs: 1 })).toMatchObject({ bodyBytes: 1_025 })
+    expect(await ofTask({ delayMs: 86_400_000, policyId: 'svix' })).toMatchObject({ bodyBytes: 1_025 })
+    expect(here.bodies.held.size).toBe(0)
+    expect(await ofTask({ delayMs: 3_600_000, policy: { totalBudgetMs: 82_800_000 } })).toMatchObject({ bodyBytes: 0 })
     expect(here.bodies.held.size).toBe(1)
   })
 

@@ -135,6 +135,21 @@ test('a password in a wrong value is not shown, from wherever it came', async ()
   }
 })
 
+test.each([
+  ['credentials', { a: { origins: ['https://user:geheim@a.test'], headers: { 'x-a': { from: 'env:A' } } } }, 'origins'],
+  ['limits', { 'https://user:geheim@a.test': { perSecond: 1 } }, 'expected an exact origin'],
+  ['limits', { [`https://user:geheim${'m'.repeat(60)}@a.test`]: { perSecond: 1 } }, 'expected an exact origin'],
+  ['tenants', { a: { targets: ['https://user:geheim@a.test'] } }, 'tenants.a.targets: '],
+  ['tenants', { a: { targets: ['a.test'] } }, 'tenants.a.targets: '],
+])('nor is that of a URL in a file of %s, which ends with exit code 2 and a line: %j', async (key, json, word) => {
+  for (const files of [{ 'redrive.config.json': { [key]: json } }, { 'f.json': json }]) {
+    const { code, err } = await run('f.json' in files ? [`--${key}`, 'f.json'] : [], { files })
+    expect([code, err.split('\n').length]).toEqual([2, 2])
+    expect(err).toContain(word)
+    expect(err).not.toContain('geheim')
+  }
+})
+
 test('control characters in a value do not reach the terminal', async () => {
   const { err } = await run(['--store', '\u001b[31mred\u0007'])
   expect(err).toMatch(/got '\ufffd\[31mred\ufffd'\n$/)
