@@ -123,7 +123,7 @@ export const taskIn: z.ZodType<TaskIn> = z
           .min(1)
           .meta({ description: 'Absolute, http or https, without a user', format: 'uri', maxLength: 8_192 }),
         on: z.array(z.enum(ENDS)).min(1).max(ENDS.length).optional().meta({
-          description: 'The ends that are told. Default: all three',
+          description: 'The ends that are reported. Default: all three',
         }),
         signing: z.string().regex(NAME_SHAPE, 'expected the name of a signing').optional().meta({
           description: 'Name of the keys that sign the callback',
@@ -134,7 +134,7 @@ export const taskIn: z.ZodType<TaskIn> = z
       .meta({
         id: 'Callback',
         description:
-          'Told by a POST when the task has ended: under one key for each end, and until a 2xx answers or its policy gives up',
+          'Where a POST reports the end of the task: under one key for each end, until a 2xx answers or its policy gives up',
         example: { url: 'https://me.example.com/hooks', on: ['succeeded', 'exhausted'] },
       }),
     tags: z.record(z.string(), z.string()).optional().meta({
