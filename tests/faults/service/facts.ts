@@ -142,7 +142,7 @@ export class Index {
    */
   overAt(visit: Visit, story: readonly Said[] = this.storyOf(visit.intent)): number {
     const { startedAt, by } = visit
-    const endedAt = visit.endedAt ?? FOREVER
+    const endedAt = this.endOf(visit)
     const cut = this.facts.struck
       .filter(({ kind, life }) => kind === 'redis' || (kind === 'stop' && (by === null || life === by)))
       .filter(({ from, until }) => from < endedAt && until > startedAt)
@@ -151,6 +151,16 @@ export class Index {
       .filter(({ kind, at }) => kind === 'lost' && at >= startedAt - GRAIN_MS && at <= endedAt)
       .map(({ at }) => at)
     return Math.min(endedAt, ...cut, ...lost)
+  }
+
+  /**
+   * When the sender of a visit can have known that it was over. By the target's clock, as clocks of processes differ. But a busy target hears
+   * late that a sender has gone: what that one says of it is then nearer, as far as the two clocks agree.
+   */
+  endOf(visit: Visit): number {
+    const heard = visit.endedAt ?? FOREVER
+    const line = isBrokenOff(visit) ? this.lineOf(visit) : undefined
+    return line ? Math.min(heard, line.at - GRAIN_MS) : heard
   }
 
   /** Whether a visit may have left its process before that was stopped, and come when it went on: then it is not known when it was made. */
@@ -162,20 +172,25 @@ export class Index {
   }
 
   /** The line of the story that tells how this visit ended; undefined: it is told by none, as its process had no time to. */
-  lineOf({ intent, startedAt, endedAt, status }: Visit): Said | undefined {
+  lineOf(visit: Visit): Said | undefined {
+    const { intent, startedAt, endedAt, status } = visit
     if (endedAt === null) return undefined
+    const from = isBrokenOff(visit) ? startedAt : endedAt
     return this.storyOf(intent).find(({ at, kind, data = {} }) => {
       const { durationMs = 0, responseStatus = null } = data
       const isIt = ENDS.has(kind) && responseStatus === status
       return (
         isIt &&
-        at >= endedAt - GRAIN_MS &&
+        at >= from - GRAIN_MS &&
         at - durationMs <= startedAt + GRAIN_MS &&
         at - durationMs >= startedAt - EARLY_MS
       )
     })
   }
 }
+
+/** Its sender ended it, and not the target. */
+const isBrokenOff = ({ outcome }: Visit): boolean => outcome === 'caller_gone' || outcome === 'half'
 
 /** Lines that tell of an attempt with an answer. */
 const ENDS: ReadonlySet<string> = new Set(['retry', 'exhausted', 'succeeded'])

@@ -323,6 +323,19 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
     { visits: [visit(50, { status: 503, retryAfterMs: 1_000 }), visit(500)] },
   ],
   [
+    'another request in the place of one whose sender had gone, of which the target heard late',
+    {
+      ...two,
+      intents: [intent('one'), intent('two')],
+      visits: [
+        visit(50, { status: null, outcome: 'caller_gone', endedAt: 700 }),
+        visit(480, { intent: 'two' }),
+        visit(1_000),
+      ],
+      stories: new Map([['t1', [failed(450, 100, {})]]]),
+    },
+  ],
+  [
     'a wait after a sender had gone, of which the target heard late',
     {
       visits: [visit(50, { status: null, outcome: 'caller_gone', endedAt: 458 }), visit(550)],

@@ -2,7 +2,7 @@
 
 import type { Visit } from '../../servers/start.mjs'
 import { FOREVER, GRAIN_MS, TICK_MS } from '../checks.ts'
-import { type Cancel, firstAsked, type Index, receipts, type Said } from './facts.ts'
+import { type Cancel, firstAsked, type Index, receipts } from './facts.ts'
 
 type Laws = Readonly<Record<string, readonly string[]>>
 
@@ -125,19 +125,10 @@ function sentTooSoon(index: Index): readonly string[] {
       const next = visits[i + 1]
       const line = index.lineOf(visit)
       if (!next || line?.kind !== 'retry' || index.isLate(next)) return []
-      const early = endOf(visit, line) + (line.data?.delayMs ?? 0) - next.startedAt
+      const early = index.endOf(visit) + (line.data?.delayMs ?? 0) - next.startedAt
       return early > TICK_MS ? [`${nameOf(next)} came ${early} ms early`] : []
     }),
   )
-}
-
-/**
- * When the sender of a visit can have known that it was over. By the target's clock, as clocks of processes differ. But a busy target hears
- * late that a sender has gone: what that one says of it is then nearer, as far as the two clocks agree.
- */
-function endOf({ outcome, endedAt }: Visit, { at }: Said): number {
-  const heard = endedAt ?? FOREVER
-  return outcome === 'caller_gone' || outcome === 'half' ? Math.min(heard, at) - GRAIN_MS : heard
 }
 
 /** One whose post was answered before the other's was made for the first time comes first, as a whole. */
