@@ -73,7 +73,8 @@ test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
   const peers = [
     ...[
-      '@grpc/grpc-js',
+      '@aws-sdk/credential-providers',
+    '@grpc/grpc-js',
       '@opentelemetry/api',
       'axios',
       'express',
