@@ -23,6 +23,7 @@ const TAGS = [
   { name: 'Policies', description: 'When to try again, and when to stop' },
   { name: 'Dead letters', description: 'Tasks that were given up, and operations on many of them' },
   { name: 'Control', description: 'Pauses, flushes, numbers' },
+  { name: 'Events', description: 'What happens, as it happens' },
   { name: 'Service', description: 'What the service says about itself' },
 ]
 
