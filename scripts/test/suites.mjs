@@ -162,10 +162,9 @@ async function killRun(words, live) {
   child.stdout.on('data', hear)
   child.stderr?.on('data', hear)
   const [code] = await once(child, 'close')
-  const lines = output.split('\n')
   const summary = output.trimEnd().split('\n').slice(-1)
-  const passed = lines.filter((line) => line.startsWith('✓ ')).length
-  // a law that was broken, and below it by what
+  const passed = output.match(/^✓ /gm)?.length ?? 0
+  // each broken law with the lines below it, which say what broke it
   const failures = output.match(/^✗ .*(?:\n {4}.*)*/gm) ?? []
   return result({ code, output, passed, failed: failures.length, skipped: 0, summary, failures })
 }

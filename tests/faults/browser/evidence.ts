@@ -65,7 +65,11 @@ export async function gather(
     ['  that became tasks', calls.acknowledged.size, 'each written down outside'],
     ['  settled', calls.settled, `${calls.orphans} more went with their page`],
     ['  settled elsewhere', calls.elsewhere, ''],
-    ['  answered without a body', calls.bodiless.size, 'their page was frozen: plain fetch gets none either'],
+    [
+      '  answered without a body',
+      calls.bodiless.size,
+      'their page was frozen or led away: plain fetch gets none either',
+    ],
     ['  told that the circuit is open', calls.turnedAway.size, 'a row of failures; their tasks have ended'],
     ['accepted in memory only', soft.length, 'as was said: the store could not be opened'],
     ['neither acknowledged nor refused', producer.unknown.length, 'gone while it was asked'],

@@ -5,7 +5,7 @@ import type { FlakyServer } from '../../servers/start.mjs'
 import type { Browser, Start, Tab } from './browser.ts'
 import { comeBack, type Fate, goAway, type Life } from './lives.ts'
 import type { Order } from './orders.ts'
-import { isComplaint, type Told, toldIn } from './told.ts'
+import { type Told, toldIn } from './told.ts'
 
 export interface FleetOptions {
   readonly server: FlakyServer
@@ -258,8 +258,6 @@ export class Fleet {
       if (!this.#killing.signal.aborted) place.state = 'ready'
       this.#arrivals.get(place)?.()
     }
-    // pages outlive the process that has their store and their network by moments, and are right to complain
-    if (this.#killing.signal.aborted && isComplaint(told)) return
     if (told.what === 'degraded') this.degraded.set(told.message, (this.degraded.get(told.message) ?? 0) + 1)
     if (told.what === 'uncaught') this.uncaught.push(`${told.life}: ${told.message}`)
     if (told.what === 'accepted' || told.what === 'refused' || told.what === 'settled') {

@@ -42,12 +42,6 @@ export interface Settled {
   readonly hasNoBody?: boolean
 }
 
-/** What a page was asked for went wrong, as it sees it. */
-export const isComplaint = (told: Told): boolean =>
-  told.what === 'refused' ||
-  told.what === 'uncaught' ||
-  (told.what === 'settled' && (typeof told.with === 'string' || told.hasNoBody === true))
-
 const MARK = 'told '
 
 /** undefined: nothing for us. */

@@ -154,13 +154,13 @@ export class Index {
   }
 
   /**
-   * When the sender of a visit can have known that it was over. By the target's clock, as clocks of processes differ. But a busy target hears
-   * late that a sender has gone: what that one says of it is then nearer, as far as the two clocks agree.
+   * When a visit was over for its sender. The target says so, but a busy one notices late that a sender has broken off: for such a visit the
+   * sender's own line holds where it is earlier.
    */
   endOf(visit: Visit): number {
     const heard = visit.endedAt ?? FOREVER
     const line = isBrokenOff(visit) ? this.lineOf(visit) : undefined
-    return line ? Math.min(heard, line.at - GRAIN_MS) : heard
+    return line ? Math.min(heard, line.at) : heard
   }
 
   /** Whether a visit may have left its process before that was stopped, and come when it went on: then it is not known when it was made. */
@@ -175,21 +175,17 @@ export class Index {
   lineOf(visit: Visit): Said | undefined {
     const { intent, startedAt, endedAt, status } = visit
     if (endedAt === null) return undefined
-    const from = isBrokenOff(visit) ? startedAt : endedAt
+    // of one that was broken off the target may have heard long after its line; that of the attempt before is older than its start
+    const from = isBrokenOff(visit) ? startedAt : endedAt - GRAIN_MS
     return this.storyOf(intent).find(({ at, kind, data = {} }) => {
       const { durationMs = 0, responseStatus = null } = data
       const isIt = ENDS.has(kind) && responseStatus === status
-      return (
-        isIt &&
-        at >= from - GRAIN_MS &&
-        at - durationMs <= startedAt + GRAIN_MS &&
-        at - durationMs >= startedAt - EARLY_MS
-      )
+      return isIt && at >= from && at - durationMs <= startedAt + GRAIN_MS && at - durationMs >= startedAt - EARLY_MS
     })
   }
 }
 
-/** Its sender ended it, and not the target. */
+/** Ended by its sender, and not by the target. */
 const isBrokenOff = ({ outcome }: Visit): boolean => outcome === 'caller_gone' || outcome === 'half'
 
 /** Lines that tell of an attempt with an answer. */

@@ -239,6 +239,18 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
       stories: new Map([['t1', [failed(450, 100, {})]]]),
     },
   ],
+  // the line of the attempt just before is not that of the one that was broken off
+  [
+    'H10 sent before the wait that was told',
+    {
+      visits: [
+        visit(50, { status: null, outcome: 'reset_before', endedAt: 190 }),
+        visit(200, { status: null, outcome: 'caller_gone' }),
+        visit(610),
+      ],
+      stories: new Map([['t1', [failed(190, 10, {}), failed(600, 100, {})]]]),
+    },
+  ],
   [
     'Retry-After undercut',
     {

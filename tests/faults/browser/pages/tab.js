@@ -44,7 +44,7 @@ queue.on('retry', ({ task }) => tell('waits', { intent: intentOf(task), dueAt: t
 /** A page of Chromium that is frozen between the headers and the body of an answer never hears of that body, by plain fetch either. */
 const BODY_MS = 5_000
 
-/** undefined: it does not come, or breaks off, as that of plain fetch does where its page is led away or its browser dies. */
+/** undefined: it does not come. Firefox breaks it off in a page that is led away, that of plain fetch too, before the page hears that it is left. */
 async function bodyOf(response) {
   let timer
   const late = new Promise((resolve) => {
@@ -53,9 +53,8 @@ async function bodyOf(response) {
   try {
     return await Promise.race([response.json(), late])
   } catch (error) {
-    // an answer that came whole, and is none of the server's, is not what this is for
-    if (error instanceof SyntaxError) throw error
-    return undefined
+    if (error.name === 'AbortError') return undefined
+    throw error
   } finally {
     clearTimeout(timer)
   }
