@@ -59,8 +59,8 @@ export interface Turn {
    */
   readonly nextInMs: number | null
   /**
-   * A task is due that holds, tokens, bounds and homes would let start, and `total`, `perLane`, the `concurrency` of its origin or `perPrincipal` keeps it
-   * back, whatever `limit` says. Where `nextInMs` is 0, what these last two keep back need not have been looked at.
+   * A task is due that holds, tokens, bounds and homes would let start, and `total`, `perLane`, the `concurrency` of its origin, `perPrincipal` or `perFree` keeps it
+   * back, whatever `limit` says. Where `nextInMs` is 0, what these last three keep back need not have been looked at.
    */
   readonly blockedByLimit: boolean
   /** The counters after this step, as `counts` gives them. Absent: the store has to be asked. */

@@ -7,6 +7,7 @@ import type { Claim, OriginLimit } from '../api/claim.ts'
 import type { Quota } from '../api/store.ts'
 import { check, int, list, object, oneOf, pattern, type Rules } from '../options/check.ts'
 import { limitsIn } from '../stores/engine/limits.ts'
+import type { ApiToken } from './api/context.ts'
 import { namesOf } from './named.ts'
 import { type PartitionBy, shareOf } from './partitions.ts'
 import { parsePattern } from './targets.ts'
@@ -111,15 +112,32 @@ export function checkTenants(given: TenantsOptions): void {
   }
 }
 
+/**
+ * Of places in flight a tenant is given another only while it has fewer than so many times those that are free. One that floods has four of five,
+ * two at once have four of nine each, and others find some free, however many flood: 40, 22, 15, 11 of 200.
+ */
+export const PER_FREE = 4
+
+/** Whether tasks may be of more than one tenant: of those of several tokens, or of any that a caller names. */
+export function hasSeveralTenants(tokens: readonly ApiToken[] | undefined): boolean {
+  if (tokens === undefined || tokens.some(({ tenant, scopes }) => tenant === null && scopes.includes('admin')))
+    return true
+  return new Set(tokens.map(({ tenant }) => tenant)).size > 1
+}
+
 /** The part of each claim and each quota of one partition of so many. */
 export interface Shares {
   /** One list each time: stores read it once. */
-  readonly claim: Pick<Claim, 'limits' | 'perPrincipal'>
+  readonly claim: Pick<Claim, 'limits' | 'perPrincipal' | 'perFree'>
   readonly quotaOf: ((tenant: string | null) => Quota | undefined) | undefined
 }
 
 /** @throws TypeError or RangeError that names the option */
-export function sharesOf(options: ShareOptions, partitions: number, by: PartitionBy): Shares {
+export function sharesOf(
+  options: ShareOptions & { readonly tokens?: readonly ApiToken[] | undefined },
+  partitions: number,
+  by: PartitionBy,
+): Shares {
   const { concurrencyPerTenant, tenantCapacity, tenantCapacityBytes, tenants = {} } = options
   for (const [name, rule] of Object.entries(OF_SERVICE)) {
     const value = options[name as keyof typeof OF_SERVICE]
@@ -151,7 +169,11 @@ export function sharesOf(options: ShareOptions, partitions: number, by: Partitio
     return quota
   }
   return {
-    claim: { ...(limits.length > 0 && { limits }), ...(perPrincipal !== undefined && { perPrincipal }) },
+    claim: {
+      ...(limits.length > 0 && { limits }),
+      ...(perPrincipal !== undefined && { perPrincipal }),
+      ...(hasSeveralTenants(options.tokens) && { perFree: PER_FREE }),
+    },
     quotaOf: hasQuotas ? quotaOf : undefined,
   }
 }

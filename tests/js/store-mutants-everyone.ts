@@ -28,6 +28,13 @@ class IgnoresTheLimitOfAPrincipal extends MemoryStore {
   }
 }
 
+class LeavesNoPlaces extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    const { perFree: _, ...claim } = step.claim ?? {}
+    return super.turn(step.claim ? { ...step, claim: claim as Claim } : step)
+  }
+}
+
 class GivesOneTokenTooMany extends MemoryStore {
   override async turn(step: Step): Promise<Turn> {
     return super.turn(withLimits(step, (limits) => limits.map((one) => ({ ...one, burst: (one.burst ?? 1) + 1 }))))
@@ -128,6 +135,7 @@ export const mutantsForEveryone: Readonly<Record<string, Open>> = {
       ShutsOneLaneOfAnOrigin,
       HasOneQuotaForAll,
       IgnoresTheLimitOfAPrincipal,
+      LeavesNoPlaces,
       GivesOneTokenTooMany,
       SharesNothing,
       TakesTheFirstLimitThatFits,

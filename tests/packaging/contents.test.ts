@@ -74,7 +74,7 @@ test('it needs no other package at run time', () => {
   const peers = [
     ...[
       '@aws-sdk/credential-providers',
-    '@grpc/grpc-js',
+      '@grpc/grpc-js',
       '@opentelemetry/api',
       'axios',
       'express',

@@ -10,6 +10,7 @@ import type { ResolvedPolicy } from '../../options/policy.ts'
 import { BodyStoreError } from '../bodies/body-store.ts'
 import { queuedEvent } from '../feed/events.ts'
 import type { Exchange } from './exchange.ts'
+import { inSlices } from './in-slices.ts'
 import { bodiesAway, checkTaskIn, fingerprintOf, newTaskOf, withTimeFor } from './new-task.ts'
 import { Problem } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
@@ -45,11 +46,11 @@ interface Waiting {
 export async function handOver(drafts: readonly Draft[]): Promise<readonly (Receipt | Problem)[]> {
   const outcomes = new Map<number, Receipt | Problem>()
   const prepareds: Waiting[] = []
-  for (const [at, draft] of drafts.entries()) {
+  await inSlices(drafts, async (draft, at) => {
     const made = await orProblem(prepared(draft))
     if ('targetUrl' in made) prepareds.push({ at, task: made, exchange: draft.exchange })
     else outcomes.set(at, made)
-  }
+  })
   const ready: Waiting[] = []
   for (const [at, made] of await withBodiesApart(prepareds)) {
     if (made instanceof Problem) outcomes.set(at, made)

@@ -44,12 +44,13 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   const takes = takesHome(owner, claim)
   const gate = gateOf(rows, claim)
   const isWanted = (row: Row): boolean =>
-    row.dueAt !== null &&
-    row.dueAt <= now &&
-    freeAt(row.lane) <= now &&
-    (taken.get(nameOf(row.lane)) ?? 0) < mostOf(row.lane) &&
-    takes(row.given.home)
-  const mayRun = ({ lane }: Row) => lane.inFlight < claim.perLane && gate.hasRoom(lane)
+    row.dueAt !== null && row.dueAt <= now && freeAt(row.lane) <= now && leftOf(row.lane) > 0 && takes(row.given.home)
+  const leftOf = (lane: Lane): number => mostOf(lane) - (taken.get(nameOf(lane)) ?? 0)
+  const leavesRoom = (lane: Lane): boolean =>
+    !rows.everyone ||
+    claim.perFree === undefined ||
+    lane.inFlight < Math.max(claim.perLane / 2, claim.perFree * leftOf(lane))
+  const mayRun = ({ lane }: Row) => lane.inFlight < claim.perLane && gate.hasRoom(lane) && leavesRoom(lane)
   const hasToken = ({ lane }: Row) => gate.tokenAt(lane) <= now
   const mayStart = (row: Row) => hasToken(row) && rows.counts.inFlight < claim.total && mayRun(row)
 

@@ -33,7 +33,7 @@ const inFlightOf = ({ lanes }: Rows, fits: (lane: Lane) => boolean): number =>
 
 const OPEN: Gate = { tokenAt: () => NEVER, hasRoom: () => true, took: () => {} }
 
-export function gateOf(rows: Rows, { limits, perPrincipal = MANY }: Claim): Gate {
+export function gateOf(rows: Rows, { limits, perPrincipal = MANY, perFree = MANY, total }: Claim): Gate {
   if (!rows.everyone) return OPEN
   const read = limitsIn(limits)
   const limitOf = ({ name }: Lane): Limit | undefined => limitFor(read, originIn(name))
@@ -47,9 +47,8 @@ export function gateOf(rows: Rows, { limits, perPrincipal = MANY }: Claim): Gate
       const origin = originIn(lane.name)
       const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
       const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
-      return (
-        (concurrency === MANY || running() < concurrency) && (perPrincipal === MANY || ofPrincipal() < perPrincipal)
-      )
+      const most = perFree === MANY ? perPrincipal : Math.min(perPrincipal, perFree * (total - rows.counts.inFlight))
+      return (concurrency === MANY || running() < concurrency) && (most === MANY || ofPrincipal() < most)
     },
     took(lane, now) {
       const limit = limitOf(lane)

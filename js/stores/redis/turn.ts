@@ -96,13 +96,14 @@ function settlementBytes({ lease: { taskId, token }, log, next, holdLaneForMs = 
     .done()
 }
 
+const MANY = Number.POSITIVE_INFINITY
 const MODES = { leastTried: 1, untried: 2 } as const
 
 function claimArgs(
   { limit, leaseMs, total, perLane, principal, lanes, skipHomes, ownHomeOnly, ...rest }: Claim,
   everyone: boolean,
 ): Arg[] {
-  const { bounds = [], otherMax = Number.POSITIVE_INFINITY, perPrincipal = Number.POSITIVE_INFINITY, supplied } = rest
+  const { bounds = [], otherMax = MANY, perPrincipal = MANY, perFree = MANY, supplied } = rest
   const limits = limitsIn(everyone ? rest.limits : undefined)
   const listed = lanes === 'any' ? bounds : lanes
   const modes = new Map(
@@ -112,7 +113,7 @@ function claimArgs(
     .f64(limit, leaseMs, total, perLane, otherMax)
     .u8(lanes === 'any' ? 1 : 0, ownHomeOnly ? 1 : 0, supplied ? 1 : 0)
     .u32(listed.length, skipHomes.length, supplied?.length ?? 0, limits.size)
-    .f64(everyone ? perPrincipal : Number.POSITIVE_INFINITY)
+    .f64(everyone ? perPrincipal : MANY, everyone ? perFree : MANY)
     .bytes(principalTag(principal))
     .done()
   const boundArgs = listed.map(({ lane, max }) =>

@@ -38,6 +38,7 @@ export class FileGate implements Gate {
   /** By the name of a lane: a claim asks again and again. */
   readonly #parts = new Map<string, Parts>()
   readonly #perPrincipal: number
+  readonly #perFree: number
   readonly #mostOf: (lane: string) => number
   readonly #nameOf: (lane: string) => string
   /** Leases given, by the name that bounds go by. */
@@ -54,7 +55,8 @@ export class FileGate implements Gate {
     this.#owner = owner
     this.#claim = claim
     this.#limits = limitsIn(claim.limits)
-    this.#perPrincipal = claim.perPrincipal ?? Number.POSITIVE_INFINITY
+    this.#perPrincipal = claim.perPrincipal ?? MANY
+    this.#perFree = claim.perFree ?? MANY
     this.#mostOf = boundsOf(claim, tx.lineup)
     this.#nameOf = limitName(claim, tx.lineup)
     const lines: string[] = []
@@ -176,7 +178,7 @@ export class FileGate implements Gate {
   /** Whether lanes of an origin or a principal may start anything. */
   #mayStart(name: string): boolean {
     const inFlight = this.#shares.inFlightOf(name)
-    if (isOfPrincipal(name)) return inFlight < this.#perPrincipal
+    if (isOfPrincipal(name)) return inFlight < this.#mostOfPrincipal()
     const { concurrency, isShared } = this.#limitFor(name)
     return !this.#originLacks(name) && !(isShared && inFlight >= concurrency)
   }
@@ -186,13 +188,26 @@ export class FileGate implements Gate {
     const { origin, principal, limit } = this.#partsOf(name)
     const { concurrency, isShared } = limit
     if (isShared && concurrency !== MANY && this.#shares.inFlightOf(origin) >= concurrency) return origin
-    const isFull = this.#perPrincipal !== MANY && this.#shares.inFlightOf(principal) >= this.#perPrincipal
-    return isFull ? principal : undefined
+    const most = this.#mostOfPrincipal()
+    return most !== MANY && this.#shares.inFlightOf(principal) >= most ? principal : undefined
+  }
+
+  #mostOfPrincipal(): number {
+    const free = this.#claim.total - this.#tx.state.inFlight
+    return this.#perFree === MANY ? this.#perPrincipal : Math.min(this.#perPrincipal, this.#perFree * free)
   }
 
   #isLaneFull({ name, inFlight }: Sized): boolean {
     const { concurrency, isShared } = this.#partsOf(name).limit
-    return !isShared && inFlight >= concurrency
+    const hasOwn = !isShared && inFlight >= concurrency
+    const { perLane } = this.#claim
+    const most = this.#perFree === MANY ? MANY : Math.max(perLane / 2, this.#perFree * this.#leftOf(name))
+    return hasOwn || inFlight >= most
+  }
+
+  /** What the claim may still take of a lane, or of all lanes of its origin. */
+  #leftOf(lane: string): number {
+    return this.#mostOf(lane) - (this.#taken.get(this.#nameOf(lane)) ?? 0)
   }
 
   #originLacks(origin: string): boolean {
@@ -222,8 +237,7 @@ export class FileGate implements Gate {
 
   /** Whether holds, bounds and pauses let the claim take one more of a lane, and it has one. */
   #isOpen(lane: LaneRow): boolean {
-    const taken = this.#taken.get(this.#nameOf(lane.name)) ?? 0
-    if (isHeld(lane, this.#tx.now) || this.#mostOf(lane.name) <= taken) return false
+    if (isHeld(lane, this.#tx.now) || this.#leftOf(lane.name) <= 0) return false
     return this.#tx.heads(lane, this.#owner, this.#claim).first !== undefined
   }
 

@@ -46,7 +46,7 @@ export class FileLedger implements Ledger {
   }
 
   gate(owner: string, claim: Claim): FileGate | undefined {
-    const isLimited = (claim.limits ?? claim.perPrincipal) !== undefined
+    const isLimited = (claim.limits ?? claim.perPrincipal ?? claim.perFree) !== undefined
     this.#shares.forget(this.#tx.now)
     if (isLimited) this.#shares.countInFlight()
     else if (this.#shares.waiting(1).length === 0) return undefined

@@ -86,6 +86,7 @@ const limits = fc.record({
     ],
   ),
   perPrincipal: fc.constantFrom(undefined, 1, 2),
+  perFree: fc.constantFrom(undefined, 1, 4),
 })
 const steps = fc.array(
   fc.record({ tasks, ends, claim: claims, limits: fc.option(limits), passMs: fc.constantFrom(0, 1, 500, 5_000) }),
@@ -114,7 +115,7 @@ const comparable = ({ lanes: _, claimed, ...turn }: Turn) => ({
 async function wholeTurn(store: TaskStore, step: Step): Promise<Turn> {
   let turn = await store.turn(step)
   const { claim } = step
-  if (!claim?.limits && !claim?.perPrincipal) return turn
+  if (!claim?.limits && !claim?.perPrincipal && !claim?.perFree) return turn
   for (let i = 0; turn.nextInMs === 0 && turn.claimed.length < claim.limit; i++) {
     expect(i, 'a claim that goes on comes to an end').toBeLessThan(20)
     const limit = claim.limit - turn.claimed.length
@@ -216,6 +217,7 @@ test.each(LINES)(
           ...(otherMax !== undefined && !isLimited && { otherMax }),
           ...(isLimited && { limits: limits.limits }),
           ...(isLimited && limits.perPrincipal && { perPrincipal: limits.perPrincipal }),
+          ...(isLimited && limits.perFree && { perFree: limits.perFree }),
           ...(supplied && { supplied }),
         })
         const settle = held.map((lease, i) => endOf(lease, outcomes[i % outcomes.length] ?? 'done'))

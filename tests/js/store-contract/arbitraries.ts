@@ -221,11 +221,17 @@ const limits: fc.Arbitrary<readonly OriginLimit[]> = fc.uniqueArray(
 
 /** Of a store for everyone. */
 export const claimsOfAll: fc.Arbitrary<Claim> = fc
-  .tuple(claimsOf(origins), fc.option(limits, { nil: undefined }), often<number | undefined>(undefined, 1, 2, 3))
-  .map(([claim, limits, perPrincipal]) => ({
+  .tuple(
+    claimsOf(origins),
+    fc.option(limits, { nil: undefined }),
+    often<number | undefined>(undefined, 1, 2, 3),
+    often<number | undefined>(undefined, 1, 2),
+  )
+  .map(([claim, limits, perPrincipal, perFree]) => ({
     ...claim,
     ...(limits && { limits }),
     ...(perPrincipal && { perPrincipal }),
+    ...(perFree && { perFree }),
   }))
 
 export const pauseIds = fc.constantFrom('p', 'q')

@@ -21,6 +21,8 @@ const ann: Wanted = { principal: 'ann' }
 const bob: Wanted = { principal: 'bob' }
 const annElsewhere: Wanted = { ...ann, origin: OTHER }
 
+const ids = (from: number, to: number): string[] => Array.from({ length: to + 1 - from }, (_, n) => idOf(from + n))
+
 const atOnce = (concurrency: number, sharedBy?: OriginLimit['sharedBy']): Partial<Claim> => ({
   limits: [{ origins: ORIGIN, concurrency, ...(sharedBy && { sharedBy }) }],
 })
@@ -77,6 +79,77 @@ export function limitRules(open: Open, pair?: Pair): void {
     // its lane that was never served
     expect((await look(kit, { perPrincipal: 2 })).ids).toEqual([idOf(5)])
     expect((await look(kit, { perPrincipal: 3 })).ids.length).toBe(2)
+  })
+
+  test('S7 L4 a principal leaves places for others: it has fewer than `perFree` times those that are free', async () => {
+    const kit = await setup(open)
+    await kit.add(...Array.from({ length: 20 }, (_, n): Wanted => ({ ...ann, origin: `https://a${10 + n}.test` })))
+    const claim: Partial<Claim> = { total: 10, perFree: 4, limit: 50 }
+    const first = await look(kit, claim)
+    expect(first).toMatchObject({ ids: ids(1, 8), blockedByLimit: true, nextInMs: LEASE_MS })
+    expect(await look(kit, claim)).toMatchObject({ ids: [], blockedByLimit: true })
+    // of the two that are left each other has one: a third principal has none until an attempt ends
+    await kit.add(bob, { ...bob, origin: OTHER })
+    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(21), idOf(22)], blockedByLimit: true })
+    await kit.add({ principal: 'carl' })
+    expect(await look(kit, claim)).toMatchObject({ ids: [], blockedByLimit: true })
+    const [one] = first.claimed
+    if (one) await kit.settle(one.lease, SUCCEEDED)
+    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(23)], blockedByLimit: true })
+  })
+
+  test('S7 L4 two principals at once leave places for a third', async () => {
+    const kit = await setup(open)
+    const elsewhere = (principal: string) => (_: unknown, n: number) => ({
+      principal,
+      origin: `https://${principal}${n}.test`,
+    })
+    await kit.add(...Array.from({ length: 40 }, elsewhere('ann')))
+    const claim: Partial<Claim> = { total: 18, perFree: 4, limit: 50 }
+    const running = [...(await look(kit, claim)).claimed]
+    expect(running.length).toBe(15)
+    await kit.add(...Array.from({ length: 40 }, elsewhere('bob')))
+    for (let n = 0; n < 30; n++) {
+      running.push(...(await look(kit, claim)).claimed)
+      const one = running.shift()
+      if (one) await kit.settle(one.lease, SUCCEEDED)
+    }
+    running.push(...(await look(kit, claim)).claimed)
+    const of = (name: string) => running.filter(({ task }) => task.principal === name).length
+    expect([of('ann'), of('bob')].every((most) => most >= 6)).toBe(true)
+    expect(running.length).toBeLessThanOrEqual(16)
+    await kit.add({ principal: 'carl' })
+    expect((await look(kit, claim)).claimed.map(({ task }) => task.principal)).toEqual(['carl'])
+  })
+
+  test('S7 L4 a lane that has half of `perLane` has fewer than `perFree` times what is left at its origin', async () => {
+    const kit = await setup(open)
+    const at = (max: number): Partial<Claim> => ({
+      perFree: 4,
+      perLane: 10,
+      bounds: [{ lane: ORIGIN, max }],
+      limit: 50,
+    })
+    await kit.add(...Array.from({ length: 20 }, () => ann), bob)
+    const first = await look(kit, at(10))
+    expect(first).toMatchObject({ ids: [idOf(1), idOf(21), ...ids(2, 8)], blockedByLimit: true })
+    expect(await look(kit, at(2))).toMatchObject({ ids: [], blockedByLimit: true })
+    // bob has its half, whatever is left
+    await kit.add(...Array.from({ length: 9 }, () => bob), annElsewhere)
+    expect([...(await look(kit, at(1))).ids].sort()).toEqual([idOf(22), idOf(31)])
+    for (let n = 0; n < 3; n++) expect((await look(kit, at(1))).ids).toEqual([idOf(23 + n)])
+    expect(await look(kit, at(1))).toMatchObject({ ids: [], blockedByLimit: true })
+    expect((await look(kit, at(3))).ids).toEqual([9, 26].map(idOf))
+  })
+
+  test('`perFree` alone holds back nobody whose places are free, and the lower of it and `perPrincipal` counts', async () => {
+    const kit = await setup(open)
+    const many = Array.from({ length: 12 }, (_, n): Wanted => ({ ...ann, origin: `https://a${n}.test` }))
+    await kit.add(...many)
+    expect((await look(kit, { total: 4, perFree: 4, limit: 50 })).ids.length).toBe(4)
+    expect((await look(kit, { total: 100, perFree: 4, perPrincipal: 6, limit: 50 })).ids.length).toBe(2)
+    expect((await look(kit, { total: 10, perFree: 4, perPrincipal: 9, limit: 50 })).ids.length).toBe(2)
+    expect((await look(kit, { total: 100, perFree: 4, limit: 50 })).ids.length).toBe(4)
   })
 
   test('S16 no principal and the one of no letters are two, and so are those whose names begin alike', async () => {
@@ -208,6 +281,8 @@ export function unlimitedRules(open: Open): void {
     const kit = await setup(open)
     await kit.add({}, {}, {})
     const limits: OriginLimit[] = [{ origins: ORIGIN, perSecond: 1, concurrency: 1 }]
-    expect(await look(kit, { limits, perPrincipal: 1 })).toMatchObject({ ids: [1, 2, 3].map(idOf) })
+    expect(await look(kit, { limits, perPrincipal: 1, perFree: 1, total: 4 })).toMatchObject({
+      ids: [1, 2, 3].map(idOf),
+    })
   })
 }

@@ -57,7 +57,7 @@ export class World {
 
   /** As `step`, for a turn: what limits keep back need not all be looked at, where the contract says so. */
   async turn(act: (store: TaskStore) => Promise<Turn>, claim: Claim | null): Promise<Turn> {
-    const isLimited = this.reference.everyone && (claim?.limits ?? claim?.perPrincipal) !== undefined
+    const isLimited = this.reference.everyone && (claim?.limits ?? claim?.perPrincipal ?? claim?.perFree) !== undefined
     let wanted: Turn | undefined
     return this.step(async (store) => {
       const turn = await act(store)

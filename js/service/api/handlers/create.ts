@@ -4,6 +4,7 @@ import { checked } from '../checked.ts'
 import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
 import { type Draft, handOver, type Receipt } from '../hand-over.ts'
+import { inSlices } from '../in-slices.ts'
 import { headerKeyOf, keyOf } from '../new-task.ts'
 import { Problem, problemBody } from '../problem.ts'
 import type { BatchIn } from '../schemas/batch.ts'
@@ -22,7 +23,9 @@ export async function createTasks(exchange: Exchange<unknown, BatchIn>): Promise
   const { tasks } = exchange.body
   exchange.charge(tasks.length - 1)
   const key = headerKeyOf(exchange.headers)
-  const given = tasks.map((task, n) => draftOf(task, exchange, key === undefined ? undefined : `${key}.${n}`))
+  const given = await inSlices(tasks, (task, n) =>
+    draftOf(task, exchange, key === undefined ? undefined : `${key}.${n}`),
+  )
   const drafts = given.filter((each): each is Draft => !(each instanceof Problem))
   const made = (await handOver(drafts)).values()
   const outcomes = given.map((each) => (each instanceof Problem ? each : (made.next().value as Receipt | Problem)))

@@ -4,9 +4,9 @@ local LEAST, UNTRIED = 1, 2
 local function claimFrom()
   local c = { bounds = {}, skipped = {} }
   local packed = arg()
-  local any, own, supplied, bounds, skips, needs, at, limits, perPrincipal
-  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, limits, perPrincipal, c.tag =
-    unpacked('>dddddBBBI4I4I4I4dc16', packed)
+  local any, own, supplied, bounds, skips, needs, at, limits
+  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, limits, c.perPrincipal, c.perFree, c.tag =
+    unpacked('>dddddBBBI4I4I4I4ddc16', packed)
   c.own = own == 1
   c.isByOrigin = everyone and any == 1
   if any == 0 then c.otherMax = 0 end
@@ -22,7 +22,7 @@ local function claimFrom()
     c.supplied = {}
     for _ = 1, needs do c.supplied[arg()] = true end
   end
-  c.limits, c.perPrincipal, c.isLimited = {}, perPrincipal, limits > 0 or perPrincipal < huge
+  c.limits, c.isLimited = {}, limits > 0 or min(c.perPrincipal, c.perFree) < huge
   for _ = 1, limits do
     local packed = arg()
     local limit = {}

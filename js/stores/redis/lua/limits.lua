@@ -55,15 +55,25 @@ local function gateOf(c, found)
     return lane.tokenAt > now or tokenOf(originIn(lane)) > now
   end
 
+  local isCounted = min(c.perPrincipal, c.perFree) < huge
+  -- Of so many places that are free; infinite times none is no number.
+  local function mostAt(free)
+    return c.perFree < huge and c.perFree * free or huge
+  end
+  local function mostOfPrincipal()
+    return min(c.perPrincipal, mostAt(c.total - S.inFlight))
+  end
+
   -- The line of the origin or the principal of a lane that has as much in flight as it may.
   local function fullPart(lane)
     local origin = originIn(lane)
     local limit = limitFor(origin)
     if limit and limit.shared == 1 and limit.most < huge and partOf(origin, RUNS) >= limit.most then return BY_ORIGIN end
-    if c.perPrincipal < huge and partOf(lane.tag, RUNS) >= c.perPrincipal then return BY_PRINCIPAL end
+    if isCounted and partOf(lane.tag, RUNS) >= mostOfPrincipal() then return BY_PRINCIPAL end
   end
-  local function isFull(lane)
-    if lane.inFlight >= c.perLane then return true end
+  local function isFull(candidate)
+    local lane = candidate.lane
+    if lane.inFlight >= min(c.perLane, max(c.perLane / 2, mostAt(candidate.bound.left))) then return true end
     local limit = limitFor(originIn(lane))
     return (limit and limit.shared == 0 and lane.inFlight >= limit.most) or fullPart(lane) ~= nil
   end
@@ -71,7 +81,7 @@ local function gateOf(c, found)
   -- Whether what keeps a candidate back lasts as long as the claim does. It is remembered as what it is.
   function gate.isKept(candidate)
     local lane = candidate.lane
-    local list = (gate.lacksToken(lane) and lacking) or (isFull(lane) and blocked)
+    local list = (gate.lacksToken(lane) and lacking) or (isFull(candidate) and blocked)
     if list then list[#list + 1] = candidate end
     return list and true
   end
@@ -82,7 +92,7 @@ local function gateOf(c, found)
     for _, no in ipairs(nos) do
       local lane = lanes[no]
       if lane then
-        if c.perPrincipal < huge then names[#names + 1] = lane.tag end
+        if isCounted then names[#names + 1] = lane.tag end
         local limit = limitFor(originIn(lane))
         if limit and limit.shared == 1 then names[#names + 1] = lane.origin end
       end
@@ -120,7 +130,7 @@ local function gateOf(c, found)
   end
 
   local function isShut(line)
-    if not line.isOrigin then return partOf(line.owner, RUNS) >= c.perPrincipal end
+    if not line.isOrigin then return partOf(line.owner, RUNS) >= mostOfPrincipal() end
     local limit = limitFor(line.owner)
     return tokenOf(line.owner) > now or (limit and limit.shared == 1 and partOf(line.owner, RUNS) >= limit.most)
   end
@@ -191,7 +201,7 @@ local function gateOf(c, found)
     local first, later = huge, {}
     local function fits(candidate)
       local lane = candidate.lane
-      return candidate.bound.left > 0 and lane.tokenAt <= now and tokenOf(originIn(lane)) > now and not isFull(lane)
+      return candidate.bound.left > 0 and lane.tokenAt <= now and tokenOf(originIn(lane)) > now and not isFull(candidate)
     end
     for _, list in ipairs({ parked, lacking }) do
       for _, candidate in ipairs(list) do
