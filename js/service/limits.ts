@@ -44,7 +44,10 @@ export type TenantsOptions = Readonly<Record<string, TenantOptions>>
 export interface ShareOptions {
   readonly limits?: LimitsOptions
   readonly tenants?: TenantsOptions
-  /** Most attempts in flight of one tenant, over all processes. 1..=10_000. @default no limit of their own */
+  /**
+   * Most attempts in flight of one tenant, over all processes. 1..=10_000. Where there may be several tenants, each also leaves places for others: one alone has at
+   * most four fifths of `concurrency`, and of `concurrencyPerOrigin` at one origin. @default no other limit
+   */
   readonly concurrencyPerTenant?: number
   /** Tasks of one tenant pending, in flight or dead letters. 1..=1_000_000. @default no limit of their own */
   readonly tenantCapacity?: number
@@ -112,11 +115,8 @@ export function checkTenants(given: TenantsOptions): void {
   }
 }
 
-/**
- * Of places in flight a tenant is given another only while it has fewer than so many times those that are free. One that floods has four of five,
- * two at once have four of nine each, and others find some free, however many flood: 40, 22, 15, 11 of 200.
- */
-export const PER_FREE = 4
+/** See `Claim.perFree`. One tenant that floods has four places of five, two at once four of nine each, and others find some free: 40, 22, 15, 11 of 200. */
+const PER_FREE = 4
 
 /** Whether tasks may be of more than one tenant: of those of several tokens, or of any that a caller names. */
 export function hasSeveralTenants(tokens: readonly ApiToken[] | undefined): boolean {

@@ -13,13 +13,13 @@ const WARM_UP = orLess(500, 10)
 const now = () => performance.timeOrigin + performance.now()
 
 /**
- * Single tasks of a tenant to `origin`, `perSecond` of them for `seconds`. From their beginning on another hands over `flood` tasks, to the servers
- * at `slow` in turns. `handing`: of those that came meanwhile; `tookMs`: how long that was. `left`: tasks of the flood that waited at the end.
+ * Single tasks of a tenant to `origin`, `perSecond` of them for `seconds`. From their beginning on another, or `by` others, hand over `flood` tasks, to
+ * the servers at `slow` in turns. `handing`: of those that came meanwhile; `tookMs`: how long that was. `left`: tasks of the flood that waited at the end.
  */
-export async function flooded({ target }, openStore, { flood, slow, origin, perSecond, seconds, flags = [] }) {
+export async function flooded({ target }, openStore, { flood, slow, origin, perSecond, seconds, by = 1 }) {
   const config = openConfig([...new Set([origin, ...slow])])
   const { headers } = config
-  const service = await openService(openStore, { flags: [...config.flags, ...flags], headers })
+  const service = await openService(openStore, { flags: config.flags, headers })
   const client = poster(service.url, CONNECTIONS, { ...headers, ...asTenant('single') })
   await target.ask('begin')
   await client.all(WARM_UP, (at) => [taskText(origin, `warm/${at}`)])
@@ -30,7 +30,8 @@ export async function flooded({ target }, openStore, { flood, slow, origin, perS
   const handedAt = []
   await target.ask('begin')
   const from = now()
-  const handing = handOver(service.url, batches, { ...headers, ...asTenant('flood') }).then(() => now())
+  const senders = Array.from({ length: by }, (_, n) => ({ ...headers, ...asTenant(`flood${n}`) }))
+  const handing = handOver(service.url, batches, senders).then(() => now())
   await client.paced(count, perSecond, (at) => {
     handedAt[at] = now()
     return [taskText(origin, `single/${at}`)]
@@ -64,9 +65,9 @@ function batchOf(slow, batch) {
   return `{"tasks":[${texts.join(',')}]}`
 }
 
-async function handOver(url, batches, headers) {
+async function handOver(url, batches, senders) {
   const left = batches.values()
-  const run = async () => {
+  const run = async (headers) => {
     for (const body of left) {
       const answer = await fetch(`${url}/retry-tasks/batch`, {
         ...{ method: 'POST', body },
@@ -77,5 +78,5 @@ async function handOver(url, batches, headers) {
       if (!outcomes || refused) throw new Error(`a batch was refused: ${answer.status} ${JSON.stringify(refused)}`)
     }
   }
-  await Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, run))
+  await Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, (_, n) => run(senders[n % senders.length])))
 }

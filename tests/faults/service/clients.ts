@@ -28,6 +28,8 @@ export interface Call {
   /** The type of a problem, or the outcome of a cancel. */
   readonly said?: string
   readonly message?: string
+  /** Cut before anything had come, on a connection that had carried other requests. */
+  readonly isKept?: boolean
 }
 
 const CLIENTS = 6
@@ -187,8 +189,11 @@ export const tenantHeader = (tenant: string | null): Record<string, string> =>
   tenant === null ? {} : { 'redrive-tenant': tenant }
 
 /** The parts of an answer that the judge needs. */
-export function wordsOf(told: Told): Pick<Call, 'outcome' | 'status' | 'taskId' | 'durability' | 'said' | 'message'> {
-  if (told.kind === 'refused' || told.kind === 'cut') return { outcome: told.kind, message: told.message }
+export function wordsOf(
+  told: Told,
+): Pick<Call, 'outcome' | 'status' | 'taskId' | 'durability' | 'said' | 'message' | 'isKept'> {
+  if (told.kind === 'refused') return { outcome: told.kind, message: told.message }
+  if (told.kind === 'cut') return { outcome: told.kind, message: told.message, ...(told.isKept && { isKept: true }) }
   if (told.kind === 'late') return { outcome: told.kind }
   const { taskId, durability, type, outcome, taskStatus, status } = (told.json ?? {}) as Record<string, string>
   const said = outcome ?? type?.replace('urn:redrive:problem:', '') ?? (typeof status === 'string' ? status : undefined)

@@ -7,6 +7,7 @@ import type { Index, ServiceFacts } from './facts.ts'
 import type { Fleet } from './fleet.ts'
 import { ENDS } from './intents.ts'
 import { endIn } from './laws-callbacks.ts'
+import { crossesClose } from './laws-callers.ts'
 
 export function figuresOf(
   { options, fleet, clients, tookMs, samples }: Story,
@@ -33,6 +34,7 @@ export function figuresOf(
       calls.length - answered.length,
       words(tally(calls.filter((call) => !answered.includes(call)).map(({ outcome }) => outcome))),
     ],
+    ['  crossed the close of its connection', calls.filter((call) => crossesClose(call, facts.struck)).length, ''],
     [
       'refused for now',
       answered.filter(({ status }) => status === 503).length,

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { limitsOf, sharesOf } from '../../../js/service/limits.ts'
-import { createService, type ServiceOptions } from '../../../js/service.ts'
+import { type ApiToken, createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
@@ -44,6 +44,7 @@ describe('limits in the store’s words', () => {
         'https://b.test': { concurrency: 5, perSecond: 10, burst: 4, sharedBy: 'tenant' as const },
       },
       concurrencyPerTenant: 10,
+      tokens: [tokenFor('a', 'acme', 'tasks:write')],
       tenantCapacity: 100,
       tenants: { acme: { capacity: 7, capacityBytes: 1_000 } },
     }
@@ -65,7 +66,18 @@ describe('limits in the store’s words', () => {
       shared,
       { ...shared, origins: 'https://b.test', sharedBy: 'lane' },
     ])
-    expect(sharesOf({}, 2, 'tenant')).toEqual({ claim: {}, quotaOf: undefined })
+    expect(sharesOf({ tokens: [] }, 2, 'tenant')).toEqual({ claim: {}, quotaOf: undefined })
+  })
+
+  test.each<[string, readonly ApiToken[] | undefined, boolean]>([
+    ['tokens of two tenants', [tokenFor('a', 'acme'), tokenFor('b', 'other')], true],
+    ['a token of a tenant and one of none', [tokenFor('a', 'acme'), tokenFor('b', null, 'tasks:write')], true],
+    ['an admin token that may name any tenant', [tokenFor('a', null, 'admin')], true],
+    ['no tokens, so that each caller may name one', undefined, true],
+    ['two tokens of one tenant', [tokenFor('a', 'acme'), tokenFor('b', 'acme', 'admin')], false],
+    ['one token that can name no tenant', [tokenFor('a', null, 'tasks:write')], false],
+  ])('places are left for others where there may be others: %s', (_, tokens, isShared) => {
+    expect(sharesOf({ tokens }, 1, 'tenant').claim).toEqual(isShared ? { perFree: 4 } : {})
   })
 
   test.each([2, 3, 4, 7, 64])('%i partitions together never have more in flight than the limit', (partitions) => {
@@ -201,6 +213,7 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
     return ['--store', redis.url]
   }
 
+  const operator = { ...tokenFor('operator', null, 'admin'), sha256: sha256('rd_operator') }
   const config = (origin: string, more: object) => ({
     'redrive.config.json': {
       tokens: [
@@ -208,7 +221,7 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
           ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
           sha256: sha256(`rd_${name}`),
         })),
-        { ...tokenFor('operator', null, 'admin'), sha256: sha256('rd_operator') },
+        operator,
       ],
       targets: [origin],
       allowHttp: true,
@@ -249,6 +262,39 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
       }),
     )
     expect(over).toEqual([])
+  })
+
+  test('L4 with no option set, tenants whose targets hang leave places for another, at its own target and at theirs', async () => {
+    const hanging = await Promise.all(Array.from({ length: 24 }, () => target(60_000)))
+    const good = await target()
+    const targets = [...hanging, good].map(({ origin }) => origin)
+    const cwd = folder(config(good.origin, { targets, tokens: [operator] }))
+    const { url } = await start(await storeFlags(), cwd)
+    const as = (tenant: string) => ({ ...token('operator'), 'redrive-tenant': tenant })
+    const flood = (part: typeof hanging) =>
+      Array.from({ length: 25 * part.length }, (_, n) => ({ targetUrl: `${part[n % part.length]?.origin}/`, json: 1 }))
+    const inFlight = () => hanging.reduce((sum, { seen }) => sum + seen.length, 0)
+    const isAtRest = async (): Promise<void> => {
+      for (let before = -1; before !== inFlight() || before === 0; await new Promise((done) => setTimeout(done, 300)))
+        before = inFlight()
+    }
+    await post(`${url}/retry-tasks/batch`, { tasks: flood(hanging.slice(0, 12)) }, as('one'))
+    await eventually(inFlight).toBe(160)
+    await post(`${url}/retry-tasks/batch`, { tasks: flood(hanging.slice(12)) }, as('two'))
+    await isAtRest()
+    // of 200 one has 160, and the other four times what it leaves
+    expect(inFlight()).toBe(160 + 32)
+    expect(Math.max(...hanging.map(({ seen }) => seen.length))).toBeLessThanOrEqual(16)
+    for (const { origin, seen } of [good, hanging[0] as typeof good]) {
+      const before = seen.length
+      await post(
+        `${url}/retry-tasks`,
+        { targetUrl: `${origin}/`, json: 1, headers: { 'x-tenant': 'three' } },
+        as('three'),
+      )
+      await eventually(() => seen.length).toBe(before + 1)
+      expect(seen.at(-1)?.tenant).toBe('three')
+    }
   })
 
   test('L4 a tenant that floods keeps another from nothing: its share is full, and the other goes at once', async () => {
