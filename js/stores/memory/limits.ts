@@ -47,7 +47,8 @@ export function gateOf(rows: Rows, { limits, perPrincipal = MANY, perFree = MANY
       const origin = originIn(lane.name)
       const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
       const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
-      const most = perFree === MANY ? perPrincipal : Math.min(perPrincipal, perFree * (total - rows.counts.inFlight))
+      const most =
+        perFree === MANY ? perPrincipal : Math.min(perPrincipal, perFree * Math.max(1, total - rows.counts.inFlight))
       return (concurrency === MANY || running() < concurrency) && (most === MANY || ofPrincipal() < most)
     },
     took(lane, now) {

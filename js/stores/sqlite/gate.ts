@@ -193,7 +193,8 @@ export class FileGate implements Gate {
   }
 
   #mostOfPrincipal(): number {
-    const free = this.#claim.total - this.#tx.state.inFlight
+    // where none is free nothing starts: it is no cause to put thousands of lanes apart
+    const free = Math.max(1, this.#claim.total - this.#tx.state.inFlight)
     return this.#perFree === MANY ? this.#perPrincipal : Math.min(this.#perPrincipal, this.#perFree * free)
   }
 

@@ -142,6 +142,25 @@ export function limitRules(open: Open, pair?: Pair): void {
     expect((await look(kit, at(3))).ids).toEqual([9, 26].map(idOf))
   })
 
+  test('L4 with `perFree`, hundreds of principals that take all places together have their turns', async () => {
+    const kit = await setup(open, { capacity: 5_000 })
+    const all = Array.from(
+      { length: 900 },
+      (_, n): Wanted => ({ principal: `p${n % 300}`, origin: `https://${n}.test` }),
+    )
+    await kit.add(...all)
+    const claim: Partial<Claim> = { total: 30, perFree: 4, limit: 30 }
+    const served = new Map<string | null, number>()
+    let running: Awaited<ReturnType<typeof look>>['claimed'][number][] = []
+    for (let turns = 0; served.size < 300 || running.length > 0; turns++) {
+      expect(turns).toBeLessThan(45)
+      for (const { lease } of running) await kit.settle(lease, SUCCEEDED)
+      running = [...(await look(kit, claim)).claimed]
+      for (const { task } of running) served.set(task.principal, (served.get(task.principal) ?? 0) + 1)
+    }
+    expect([...served.values()].every((times) => times === 3)).toBe(true)
+  })
+
   test('`perFree` alone holds back nobody whose places are free, and the lower of it and `perPrincipal` counts', async () => {
     const kit = await setup(open)
     const many = Array.from({ length: 12 }, (_, n): Wanted => ({ ...ann, origin: `https://a${n}.test` }))

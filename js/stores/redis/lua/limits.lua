@@ -61,7 +61,8 @@ local function gateOf(c, found)
     return c.perFree < huge and c.perFree * free or huge
   end
   local function mostOfPrincipal()
-    return min(c.perPrincipal, mostAt(c.total - S.inFlight))
+    -- where none is free nothing starts: it is no cause to put thousands of lanes apart
+    return min(c.perPrincipal, mostAt(max(1, c.total - S.inFlight)))
   end
 
   -- The line of the origin or the principal of a lane that has as much in flight as it may.
