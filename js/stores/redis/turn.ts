@@ -113,7 +113,7 @@ function claimArgs(
     .f64(limit, leaseMs, total, perLane, otherMax)
     .u8(lanes === 'any' ? 1 : 0, ownHomeOnly ? 1 : 0, supplied ? 1 : 0)
     .u32(listed.length, skipHomes.length, supplied?.length ?? 0, limits.size)
-    .f64(everyone ? perPrincipal : MANY, everyone ? perFree : MANY)
+    .f64(perPrincipal, perFree)
     .bytes(principalTag(principal))
     .done()
   const boundArgs = listed.map(({ lane, max }) =>

@@ -206,7 +206,7 @@ export class FileGate implements Gate {
     return hasOwn || inFlight >= most
   }
 
-  /** What the claim may still take of a lane, or of all lanes of its origin. */
+  /** The claim may take so many more of a lane, or of all lanes of its origin. */
   #leftOf(lane: string): number {
     return this.#mostOf(lane) - (this.#taken.get(this.#nameOf(lane)) ?? 0)
   }

@@ -282,22 +282,6 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
     'answers cut by a process that was told to end',
     { calls: [call(), call({ outcome: 'cut', status: undefined as never })], struck: [struck('drain', 5, 500)] },
   ],
-  // before kept connections are closed; long after; on a new connection; once it had been heard
-  ...[
-    { askedAt: 400, endedAt: 402, isKept: true },
-    { askedAt: 2_000, endedAt: 2_002, isKept: true },
-    { askedAt: 505, endedAt: 507 },
-    { askedAt: 505, endedAt: 700, isKept: true },
-  ].map(
-    (given) =>
-      [
-        'answers cut by a process that was told to end',
-        {
-          calls: [call(), call({ outcome: 'cut', status: undefined as never, ...given })],
-          struck: [struck('drain', 5, 500)],
-        },
-      ] as const,
-  ),
 ]
 
 describe('what it notices', () => {
@@ -307,16 +291,6 @@ describe('what it notices', () => {
 })
 
 const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[] = [
-  [
-    'a request that crosses the close of a kept connection, half a second after its process was told to end',
-    {
-      calls: [
-        call({ outcome: 'cut', status: undefined as never, askedAt: 505, endedAt: 507, isKept: true }),
-        call({ status: 201, askedAt: 700, endedAt: 710 }),
-      ],
-      struck: [struck('drain', 5, 500)],
-    },
-  ],
   ['a run in which all is well', {}],
   ['two tasks of an order, one after the other', two],
   [

@@ -56,13 +56,9 @@ local function gateOf(c, found)
   end
 
   local isCounted = min(c.perPrincipal, c.perFree) < huge
-  -- Of so many places that are free; infinite times none is no number.
-  local function mostAt(free)
-    return c.perFree < huge and c.perFree * free or huge
-  end
   local function mostOfPrincipal()
     -- where none is free nothing starts: it is no cause to put thousands of lanes apart
-    return min(c.perPrincipal, mostAt(max(1, c.total - S.inFlight)))
+    return min(c.perPrincipal, c.perFree * max(1, c.total - S.inFlight))
   end
 
   -- The line of the origin or the principal of a lane that has as much in flight as it may.
@@ -74,7 +70,7 @@ local function gateOf(c, found)
   end
   local function isFull(candidate)
     local lane = candidate.lane
-    if lane.inFlight >= min(c.perLane, max(c.perLane / 2, mostAt(candidate.bound.left))) then return true end
+    if lane.inFlight >= min(c.perLane, max(c.perLane / 2, c.perFree * candidate.bound.left)) then return true end
     local limit = limitFor(originIn(lane))
     return (limit and limit.shared == 0 and lane.inFlight >= limit.most) or fullPart(lane) ~= nil
   end
