@@ -77,9 +77,9 @@ export interface Claim {
   /** Most in flight of one principal, over all its lanes and all processes. No say but in a store for everyone. */
   readonly perPrincipal?: number
   /**
-   * Most in flight of one principal for each place that is free: it is given another only while it has fewer than this many times those that are
-   * free of `total`. In a lane that has half of `perLane` it has fewer than this many times what the claim may still take there. So places are left for others, however much one
-   * takes: of 20, at 4, one alone has 16. No say but in a store for everyone. 1..=1_000. Absent: no such limit.
+   * Most in flight of one principal for each place that is free beside one, so that places are left for others however much one takes: of `total` a principal that has
+   * a fiftieth is given another only while it has fewer than this many times those; so is a lane that has half of `perLane`, of what the claim
+   * may take there, and of the last place there is one with a quarter. Of 20, at 4, one alone has 16. No say but in a store for everyone. 1..=1_000. Absent: no such limit.
    *
    * Source: dynamic queue length thresholds (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
    */

@@ -8,6 +8,7 @@ import type { Quota } from '../api/store.ts'
 import { check, int, list, object, oneOf, pattern, type Rules } from '../options/check.ts'
 import { limitsIn } from '../stores/engine/limits.ts'
 import type { ApiToken } from './api/context.ts'
+import { hasSeveralTenants } from './api/tokens.ts'
 import { namesOf } from './named.ts'
 import { type PartitionBy, shareOf } from './partitions.ts'
 import { parsePattern } from './targets.ts'
@@ -115,15 +116,8 @@ export function checkTenants(given: TenantsOptions): void {
   }
 }
 
-/** See `Claim.perFree`. One tenant that floods has four places of five, two at once four of nine each, and others find some free: 40, 22, 15, 11 of 200. */
+/** See `Claim.perFree`. One tenant that floods has four places of five, two at once four of nine each, and others find some free: 40, 24, 16 of 200. */
 const PER_FREE = 4
-
-/** Whether tasks may be of more than one tenant: of those of several tokens, or of any that a caller names. */
-export function hasSeveralTenants(tokens: readonly ApiToken[] | undefined): boolean {
-  if (tokens === undefined || tokens.some(({ tenant, scopes }) => tenant === null && scopes.includes('admin')))
-    return true
-  return new Set(tokens.map(({ tenant }) => tenant)).size > 1
-}
 
 /** The part of each claim and each quota of one partition of so many. */
 export interface Shares {

@@ -51,7 +51,7 @@ const rows = [
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
     what: 'redisStore',
     source: "export { redisStore } from './redis.js'",
-    limit: 44_000,
+    limit: 44_100,
     aim: 15_000,
   },
 ]

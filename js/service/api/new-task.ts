@@ -23,6 +23,7 @@ import type { Exchange } from './exchange.ts'
 import { invalid, Problem } from './problem.ts'
 import { bodyOf, checkHeaders, storedHeaders, storedTarget, targetOf } from './request-of.ts'
 import { KEY_SHAPE, MOST_TAGS, TAG_BYTES, type TaskIn } from './schemas/task-in.ts'
+import { hasSeveralTenants, isAllowed } from './tokens.ts'
 
 const MAX_DELAY_MS = 90 * DAY_MS
 
@@ -88,6 +89,13 @@ export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): Chec
 
 const tooLate = (): Problem => invalid('expiresAt: the task would expire before it may be delivered', 'expiresAt')
 
+/** A task goes before all tasks of lower priority, whosever they are. Those of one tenant may be put in order below 0. Throws 'forbidden'. */
+function checkPriority(priority: number, { caller, context }: Exchange): void {
+  if (priority <= 0 || isAllowed(caller, 'admin') || !hasSeveralTenants(context.tokens())) return
+  const why = 'above 0 the task would go before those of all tenants, which takes a token with the scope admin'
+  throw new Problem('forbidden', `priority: ${why}; use numbers below 0 for what may wait`)
+}
+
 /** The record of a checked Task in. Throws what depends on the service: its policies, its targets, its clock. */
 export async function newTaskOf(
   exchange: Exchange<unknown, TaskIn>,
@@ -96,6 +104,7 @@ export async function newTaskOf(
 ): Promise<NewTask> {
   const { body: task, caller, context, settings, policies } = exchange
   const { policyId = 'default', priority = 0, orderKey, idempotent } = task
+  checkPriority(priority, exchange)
   const now = context.clock.now()
   const resolved = await policies.resolve(policyId, task.policy)
   const targetUrl = storedTarget(target, caller.tenant, context, settings)

@@ -109,3 +109,10 @@ export function ownIn(caller: Caller, named: string | null | undefined): { reado
   if (caller.seesAll || named === caller.tenant) return { principal: named }
   throw new Problem('forbidden', 'the token is for another tenant')
 }
+
+/** Whether tasks may be of more than one tenant: of those of several tokens, or of any that a caller names. */
+export function hasSeveralTenants(tokens: readonly ApiToken[] | undefined): boolean {
+  if (tokens === undefined || tokens.some(({ tenant, scopes }) => tenant === null && scopes.includes('admin')))
+    return true
+  return new Set(tokens.map(({ tenant }) => tenant)).size > 1
+}

@@ -49,7 +49,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   const leavesRoom = (lane: Lane): boolean =>
     !rows.everyone ||
     claim.perFree === undefined ||
-    lane.inFlight < Math.max(claim.perLane / 2, claim.perFree * leftOf(lane))
+    lane.inFlight < Math.max(claim.perLane / (leftOf(lane) > 1 ? 2 : 4), claim.perFree * (leftOf(lane) - 1))
   const mayRun = ({ lane }: Row) => lane.inFlight < claim.perLane && gate.hasRoom(lane) && leavesRoom(lane)
   const hasToken = ({ lane }: Row) => gate.tokenAt(lane) <= now
   const mayStart = (row: Row) => hasToken(row) && rows.counts.inFlight < claim.total && mayRun(row)

@@ -48,7 +48,9 @@ export function gateOf(rows: Rows, { limits, perPrincipal = MANY, perFree = MANY
       const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
       const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
       const most =
-        perFree === MANY ? perPrincipal : Math.min(perPrincipal, perFree * Math.max(1, total - rows.counts.inFlight))
+        perFree === MANY
+          ? perPrincipal
+          : Math.min(perPrincipal, Math.max(total / 50, perFree * (total - rows.counts.inFlight - 1)))
       return (concurrency === MANY || running() < concurrency) && (most === MANY || ofPrincipal() < most)
     },
     took(lane, now) {

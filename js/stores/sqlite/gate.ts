@@ -193,17 +193,19 @@ export class FileGate implements Gate {
   }
 
   #mostOfPrincipal(): number {
+    if (this.#perFree === MANY) return this.#perPrincipal
+    const { total } = this.#claim
     // where none is free nothing starts: it is no cause to put thousands of lanes apart
-    const free = Math.max(1, this.#claim.total - this.#tx.state.inFlight)
-    return this.#perFree === MANY ? this.#perPrincipal : Math.min(this.#perPrincipal, this.#perFree * free)
+    return Math.min(this.#perPrincipal, Math.max(total / 50, this.#perFree * (total - this.#tx.state.inFlight - 1)))
   }
 
   #isLaneFull({ name, inFlight }: Sized): boolean {
     const { concurrency, isShared } = this.#partsOf(name).limit
     const hasOwn = !isShared && inFlight >= concurrency
     const { perLane } = this.#claim
-    const most = this.#perFree === MANY ? MANY : Math.max(perLane / 2, this.#perFree * this.#leftOf(name))
-    return hasOwn || inFlight >= most
+    if (hasOwn || this.#perFree === MANY) return hasOwn
+    const left = this.#leftOf(name)
+    return inFlight >= Math.max(perLane / (left > 1 ? 2 : 4), this.#perFree * (left - 1))
   }
 
   /** The claim may take so many more of a lane, or of all lanes of its origin. */

@@ -81,21 +81,40 @@ export function limitRules(open: Open, pair?: Pair): void {
     expect((await look(kit, { perPrincipal: 3 })).ids.length).toBe(2)
   })
 
-  test('S7 L4 a principal leaves places for others: it has fewer than `perFree` times those that are free', async () => {
+  test('S7 L4 a principal leaves places for others: it has fewer than `perFree` times those that are free beside one', async () => {
     const kit = await setup(open)
     await kit.add(...Array.from({ length: 20 }, (_, n): Wanted => ({ ...ann, origin: `https://a${10 + n}.test` })))
     const claim: Partial<Claim> = { total: 10, perFree: 4, limit: 50 }
     const first = await look(kit, claim)
     expect(first).toMatchObject({ ids: ids(1, 8), blockedByLimit: true, nextInMs: LEASE_MS })
     expect(await look(kit, claim)).toMatchObject({ ids: [], blockedByLimit: true })
-    // of the two that are left each other has one: a third principal has none until an attempt ends
+    // the last place is for one that has none
     await kit.add(bob, { ...bob, origin: OTHER })
-    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(21), idOf(22)], blockedByLimit: true })
-    await kit.add({ principal: 'carl' })
-    expect(await look(kit, claim)).toMatchObject({ ids: [], blockedByLimit: true })
+    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(21)], blockedByLimit: true })
+    await kit.add({ principal: 'carl' }, { principal: 'dora' })
+    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(23)], blockedByLimit: true })
     const [one] = first.claimed
     if (one) await kit.settle(one.lease, SUCCEEDED)
-    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(23)], blockedByLimit: true })
+    expect(await look(kit, claim)).toMatchObject({ ids: [idOf(24)], blockedByLimit: true })
+  })
+
+  test.each([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 3],
+    [5, 4],
+    [20, 16],
+    [200, 160],
+    [1_000, 800],
+  ])('S7 L4 of %i places one principal alone has %i', async (total, most) => {
+    const kit = await setup(open, { capacity: 5_000 })
+    await kit.add(...Array.from({ length: total + 1 }, (_, n): Wanted => ({ ...ann, origin: `https://a${n}.test` })))
+    let count = 0
+    for (let turns = 0; turns < 20; turns++) count += (await look(kit, { total, perFree: 4, limit: 1_000 })).ids.length
+    expect(count).toBe(most)
+    await kit.add(bob)
+    expect((await look(kit, { total, perFree: 4 })).ids.length).toBe(total === 1 ? 0 : 1)
   })
 
   test('S7 L4 two principals at once leave places for a third', async () => {
@@ -107,7 +126,7 @@ export function limitRules(open: Open, pair?: Pair): void {
     await kit.add(...Array.from({ length: 40 }, elsewhere('ann')))
     const claim: Partial<Claim> = { total: 18, perFree: 4, limit: 50 }
     const running = [...(await look(kit, claim)).claimed]
-    expect(running.length).toBe(15)
+    expect(running.length).toBe(14)
     await kit.add(...Array.from({ length: 40 }, elsewhere('bob')))
     for (let n = 0; n < 30; n++) {
       running.push(...(await look(kit, claim)).claimed)
@@ -122,24 +141,41 @@ export function limitRules(open: Open, pair?: Pair): void {
     expect((await look(kit, claim)).claimed.map(({ task }) => task.principal)).toEqual(['carl'])
   })
 
-  test('S7 L4 a lane that has half of `perLane` has fewer than `perFree` times what is left at its origin', async () => {
+  test('S7 L4 a lane leaves room at its origin: with half of `perLane` much, and with a quarter the last of it', async () => {
     const kit = await setup(open)
     const at = (max: number): Partial<Claim> => ({
       perFree: 4,
-      perLane: 10,
+      perLane: 20,
       bounds: [{ lane: ORIGIN, max }],
       limit: 50,
     })
-    await kit.add(...Array.from({ length: 20 }, () => ann), bob)
-    const first = await look(kit, at(10))
-    expect(first).toMatchObject({ ids: [idOf(1), idOf(21), ...ids(2, 8)], blockedByLimit: true })
-    expect(await look(kit, at(2))).toMatchObject({ ids: [], blockedByLimit: true })
-    // bob has its half, whatever is left
-    await kit.add(...Array.from({ length: 9 }, () => bob), annElsewhere)
-    expect([...(await look(kit, at(1))).ids].sort()).toEqual([idOf(22), idOf(31)])
-    for (let n = 0; n < 3; n++) expect((await look(kit, at(1))).ids).toEqual([idOf(23 + n)])
+    const of = async (max: number) => (await look(kit, at(max))).claimed.map(({ task }) => task.principal)
+    await kit.add(...Array.from({ length: 30 }, () => ann))
+    expect((await of(20)).length).toBe(16)
+    expect(await look(kit, at(4))).toMatchObject({ ids: [], blockedByLimit: true })
+    expect((await of(6)).length).toBe(1)
+    // another has its half but for the last, and then there is a third
+    await kit.add(...Array.from({ length: 30 }, () => bob), annElsewhere)
+    expect((await of(4)).sort()).toEqual(['ann', 'bob', 'bob', 'bob', 'bob'])
+    expect(await of(1)).toEqual(['bob'])
     expect(await look(kit, at(1))).toMatchObject({ ids: [], blockedByLimit: true })
-    expect((await look(kit, at(3))).ids).toEqual([9, 26].map(idOf))
+    for (let n = 0; n < 5; n++) expect(await of(2)).toEqual(['bob'])
+    expect(await of(2)).toEqual([])
+    await kit.add({ principal: 'carl' })
+    expect(await of(1)).toEqual(['carl'])
+  })
+
+  test('S7 an origin that has little room gives it to a lane that is alone', async () => {
+    const kit = await setup(open)
+    await kit.add(...Array.from({ length: 30 }, () => ann))
+    for (const [max, count] of [
+      [1, 1],
+      [1, 1],
+      [2, 2],
+      [1, 1],
+      [1, 0],
+    ] as const)
+      expect((await look(kit, { perFree: 4, perLane: 20, bounds: [{ lane: ORIGIN, max }] })).ids.length).toBe(count)
   })
 
   test('L4 with `perFree`, hundreds of principals that take all places together have their turns', async () => {
@@ -161,12 +197,10 @@ export function limitRules(open: Open, pair?: Pair): void {
     expect([...served.values()].every((times) => times === 3)).toBe(true)
   })
 
-  test('`perFree` alone holds back nobody whose places are free, and the lower of it and `perPrincipal` counts', async () => {
+  test('S7 the lower of `perFree` and `perPrincipal` counts', async () => {
     const kit = await setup(open)
-    const many = Array.from({ length: 12 }, (_, n): Wanted => ({ ...ann, origin: `https://a${n}.test` }))
-    await kit.add(...many)
-    expect((await look(kit, { total: 4, perFree: 4, limit: 50 })).ids.length).toBe(4)
-    expect((await look(kit, { total: 100, perFree: 4, perPrincipal: 6, limit: 50 })).ids.length).toBe(2)
+    await kit.add(...Array.from({ length: 12 }, (_, n): Wanted => ({ ...ann, origin: `https://a${n}.test` })))
+    expect((await look(kit, { total: 100, perFree: 4, perPrincipal: 6, limit: 50 })).ids.length).toBe(6)
     expect((await look(kit, { total: 10, perFree: 4, perPrincipal: 9, limit: 50 })).ids.length).toBe(2)
     expect((await look(kit, { total: 100, perFree: 4, limit: 50 })).ids.length).toBe(4)
   })

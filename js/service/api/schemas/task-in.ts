@@ -105,7 +105,10 @@ export const taskIn: z.ZodType<TaskIn> = z
       .min(-(2 ** 31))
       .max(2 ** 31 - 1)
       .optional()
-      .meta({ description: 'Higher goes first. Default: 0' }),
+      .meta({
+        description:
+          'Higher goes first, across tenants; so above 0 it takes the scope admin where there may be several. Default: 0',
+      }),
     orderKey: name('Tasks of one orderKey go one after another').optional(),
     idempotent: flag('It may be repeated without a key').optional(),
     credential: z.string().regex(NAME_SHAPE, 'expected the name of a credential').optional().meta({

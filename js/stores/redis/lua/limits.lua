@@ -55,10 +55,13 @@ local function gateOf(c, found)
     return lane.tokenAt > now or tokenOf(originIn(lane)) > now
   end
 
-  local isCounted = min(c.perPrincipal, c.perFree) < huge
+  -- At least `least` where places are few, and so many for each that is left beside one.
+  local function mostOf(left, least)
+    return c.perFree < huge and max(least, c.perFree * (left - 1)) or huge
+  end
   local function mostOfPrincipal()
     -- where none is free nothing starts: it is no cause to put thousands of lanes apart
-    return min(c.perPrincipal, c.perFree * max(1, c.total - S.inFlight))
+    return min(c.perPrincipal, mostOf(c.total - S.inFlight, c.total / 50))
   end
 
   -- The line of the origin or the principal of a lane that has as much in flight as it may.
@@ -66,11 +69,12 @@ local function gateOf(c, found)
     local origin = originIn(lane)
     local limit = limitFor(origin)
     if limit and limit.shared == 1 and limit.most < huge and partOf(origin, RUNS) >= limit.most then return BY_ORIGIN end
-    if isCounted and partOf(lane.tag, RUNS) >= mostOfPrincipal() then return BY_PRINCIPAL end
+    if partOf(lane.tag, RUNS) >= mostOfPrincipal() then return BY_PRINCIPAL end
   end
   local function isFull(candidate)
     local lane = candidate.lane
-    if lane.inFlight >= min(c.perLane, max(c.perLane / 2, c.perFree * candidate.bound.left)) then return true end
+    local left = candidate.bound.left
+    if lane.inFlight >= min(c.perLane, mostOf(left, c.perLane / (left > 1 and 2 or 4))) then return true end
     local limit = limitFor(originIn(lane))
     return (limit and limit.shared == 0 and lane.inFlight >= limit.most) or fullPart(lane) ~= nil
   end
@@ -89,7 +93,7 @@ local function gateOf(c, found)
     for _, no in ipairs(nos) do
       local lane = lanes[no]
       if lane then
-        if isCounted then names[#names + 1] = lane.tag end
+        names[#names + 1] = lane.tag
         local limit = limitFor(originIn(lane))
         if limit and limit.shared == 1 then names[#names + 1] = lane.origin end
       end

@@ -174,3 +174,27 @@ test('the log has names and numbers, and nothing that a request has said', async
   ])
   expect(JSON.stringify(log)).not.toContain('secret')
 })
+
+test('S17 no tenant goes before others by its priority, and each may put its own in order', async () => {
+  const post = async (
+    token: string | undefined,
+    priority: number,
+    options: { tokens?: readonly ApiToken[] } = { tokens: TOKENS },
+  ) => {
+    const { create } = await setup(options)
+    return create({ priority, delayMs: 60_000 }, token === undefined ? {} : { token })
+  }
+  const answer = await post('acme-tasks:write', 1)
+  expect([answer.status, typeOf(answer)]).toEqual([403, 'forbidden'])
+  expect(answer.json.detail).toBe(
+    'priority: above 0 the task would go before those of all tenants, which takes a token with the scope admin; use numbers below 0 for what may wait',
+  )
+  expect((await post('acme-tasks:write', 0)).status).toBe(201)
+  expect((await post('acme-tasks:write', -5)).status).toBe(201)
+  expect((await post('acme-admin', 1)).status).toBe(201)
+  expect((await post('all', 1)).status).toBe(201)
+  // where there is no other tenant, or no token
+  const alone = [tokenFor('one', 'acme', 'tasks:write')]
+  expect((await post('one', 1, { tokens: alone })).status).toBe(201)
+  expect((await post(undefined, 1, {})).status).toBe(201)
+})
