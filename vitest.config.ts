@@ -21,6 +21,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           include: ['tests/**/*.test.ts'],
           exclude: [
+            'tests/bodies/**',
             'tests/browser/**',
             'tests/webkit/**',
             'tests/metrics/**',
@@ -37,6 +38,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'openapi', include: ['tests/openapi/**/*.test.ts'], ...heavy, testTimeout: 1_800_000 },
+      },
+      {
+        extends: true,
+        test: { name: 'bodies', include: ['tests/bodies/**/*.test.ts'], ...heavy, testTimeout: 600_000 },
       },
       {
         extends: true,

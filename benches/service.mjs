@@ -1,9 +1,9 @@
 // The retry service as a process, asked over HTTP: what a POST takes, what an attempt costs beside BullMQ's, how late tasks are, what one
-// tenant suffers from thousands of others, and whether memory grows. All on loopback, the processes that ask and answer included: on two
+// tenant suffers from thousands of others and from one that floods, and whether memory grows. All on loopback, the processes that ask and answer included: on two
 // processors they are in each other's way, so that costs say more than rates do.
 //
 //   npm run bench -- service                                about twenty minutes
-//   npm run bench -- service --only sent,lateness --rounds 2   parts of it: posts, steady, sent, lateness, tenants, memory
+//   npm run bench -- service --only sent,lateness --rounds 2   parts of it: posts, steady, sent, lateness, tenants, flood, memory
 //   npm run bench -- service --only memory --minutes 60
 //   PROFILES=/tmp/profiles npm run bench -- service --only sent   leaves a CPU profile of each process that sends
 import { parseArgs } from 'node:util'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     smoke: { type: 'boolean', default: false },
   },
 })
-const PARTS = ['posts', 'steady', 'sent', 'lateness', 'tenants', 'memory']
+const PARTS = ['posts', 'steady', 'sent', 'lateness', 'tenants', 'flood', 'memory']
 const asked = values.only.split(',').filter(Boolean)
 const unknown = asked.filter((name) => !PARTS.includes(name))
 if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(', ')}; there are ${PARTS.join(', ')}`)
@@ -37,6 +37,7 @@ if (missing.length > 0) {
   process.exit()
 }
 const { openArena } = await import('./lib/service/arena.mjs')
+const { flooded } = await import('./lib/service/flood.mjs')
 const { lateness } = await import('./lib/service/lateness.mjs')
 const { memory } = await import('./lib/service/memory.mjs')
 const { posts, steady } = await import('./lib/service/posts.mjs')
@@ -55,6 +56,11 @@ const TENANTS = orLess(10_000, 30)
 const DOWN = orLess(250, 3)
 const GOOD_A_SECOND = 20
 const GOOD_SECONDS = orLess(30, 1)
+const FLOOD = orLess(20_000, 60)
+const SLOW_MS = orLess(500, 20)
+const SLOW = 20
+/** Half of a target's 20 places is what a tenant finds beside a flood: these take a quarter of them. */
+const SINGLES_A_SECOND = 10
 const LOAD = orLess(200, 20)
 const MINUTES = orLess(Number(values.minutes), 1)
 const MINUTE_MS = orLess(60_000, 500)
@@ -165,6 +171,47 @@ const parts = {
     }
     console.log()
     lateTable(`the one of ${thousands(TENANTS)} tenants whose target works`, rows)
+  },
+  async flood(arena) {
+    const ports = await arena.target.ask('openSlow', SLOW, SLOW_MS)
+    const slow = ports.map((port) => `http://127.0.0.1:${port}`)
+    const [one] = slow
+    const { origin } = arena
+    const ways = {
+      'no flood': { flood: 0, slow: [one], origin },
+      'to another target': { flood: FLOOD, slow: [one], origin },
+      'to the same target': { flood: FLOOD, slow: [one], origin: one },
+      [`to ${SLOW} other targets`]: { flood: FLOOD, slow, origin },
+      'the same, by two tenants': { flood: FLOOD, slow, origin, by: 2 },
+    }
+    for (const name of STORES) {
+      const rows = []
+      let alone
+      for (const [way, how] of Object.entries(ways)) {
+        const given = { ...how, perSecond: SINGLES_A_SECOND, seconds: GOOD_SECONDS }
+        const { p50, p99, most, handing, tookMs, left } = await flooded(arena, arena.stores[name], given)
+        alone ??= p99
+        const isFlood = how.flood > 0
+        rows.push([
+          way,
+          ...[p50, p99, most].map(figure),
+          isFlood ? times(p99 / alone) : undefined,
+          ...(isFlood ? [figure(handing.p99), figure(tookMs / 1_000), thousands(left)] : []),
+        ])
+        if (isFlood) atMost(`p99 of a tenant's wait beside a flood, ${way}, ${name}`, 50, p99)
+      }
+      table(
+        [
+          `${name}: ms to the first attempt, beside a flood of ${thousands(FLOOD)} tasks`,
+          ...['p50', 'p99', 'most', 'p99 of no flood', 'p99 while it came', 's that took', 'left of it'],
+        ],
+        rows,
+      )
+      console.log()
+    }
+    note(
+      `Flood: targets that take ${SLOW_MS} ms. ${SINGLES_A_SECOND} single tasks a second, ${GOOD_SECONDS} s from its beginning on.`,
+    )
   },
   async memory(arena) {
     await arena.target.ask('begin', { failsBut: 2 })

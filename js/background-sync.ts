@@ -7,9 +7,10 @@
  */
 
 import { RedriveError } from './api/errors.ts'
-import type { DegradedCode, QueueEvents } from './api/events.ts'
 import { check, int, object, type Rules } from './options/check.ts'
 import { whenIdle } from './platform/page.ts'
+import type { Syncable, SyncEvent } from './platform/sync.ts'
+import { DRAIN_MS, drainOf } from './queue/drain.ts'
 import { internalsOf } from './queue/internals.ts'
 import type { RetryQueue } from './queue/queue.ts'
 import type { QueueContext } from './runner/context.ts'
@@ -25,33 +26,8 @@ export interface BackgroundSyncOptions {
 }
 
 const RULES: Rules<BackgroundSyncOptions> = { registration: object, drainMs: int(1_000, 300_000) }
-const DRAIN_MS = 240_000
 /** A failing server makes many retries; an unfinished sync is repeated by the browser, so asking once a minute is plenty. */
 const ASK_AGAIN_MS = 60_000
-const LOOK_MS = 1_000
-/** A look may fall into a turn of the store, while which nothing has a next moment. */
-const QUIET_LOOKS = 3
-/** A page that has just been closed holds the lead, and what it sent last, until the browser has ended it; one that is open sends by itself. */
-const LOOKS_FOR_OTHERS = 10
-/** After these a queue is idle because it cannot see its tasks, not because there are none. */
-const BLIND: ReadonlySet<DegradedCode> = new Set([
-  'core_unreachable',
-  'wasm_refused',
-  'options_refused',
-  'storage_unavailable',
-])
-
-interface SyncEvent extends Event {
-  readonly tag: string
-  /** The browser will not repeat this sync. */
-  readonly lastChance: boolean
-  waitUntil(work: Promise<unknown>): void
-}
-
-/** The part of a registration that TypeScript's library does not know. */
-interface Syncable {
-  readonly sync: { register(tag: string): Promise<void> }
-}
 
 type FindRegistration = () => object | undefined | Promise<object>
 
@@ -84,8 +60,8 @@ export function registerBackgroundSync(queue: RetryQueue, options: BackgroundSyn
   const inPage = () => options.registration ?? navigator.serviceWorker.ready
   const inWorker = (globalThis as { readonly registration?: object }).registration
   const isWorker = 'ServiceWorkerGlobalScope' in globalThis
-  const asking = new Asking(host, tag, isWorker ? () => inWorker : inPage)
-  const answers = isWorker ? new Answers(queue, host, tag, options.drainMs ?? DRAIN_MS) : undefined
+  const asking = askingOf(host, tag, isWorker ? () => inWorker : inPage)
+  const answers = isWorker ? answersOf(queue, host, tag, options.drainMs ?? DRAIN_MS) : undefined
   // what a sync leaves the browser repeats: one asked for meanwhile would follow at once, and another upon it
   const isAsked = () => answers?.isUnderWay !== true
   const undo = [
@@ -106,133 +82,82 @@ function askIfLeft(queue: RetryQueue, asking: Asking): void {
   )
 }
 
-/** Asks the browser for a sync; many at once cost one. */
-class Asking {
-  readonly #host: QueueContext
-  readonly #tag: string
-  readonly #registration: FindRegistration
-  #isAsking = false
-  #askedAt = Number.NEGATIVE_INFINITY
+interface Asking {
+  /** Asks the browser for a sync; many at once cost one. */
+  ask(): void
+  askAgain(): void
+}
 
-  constructor(host: QueueContext, tag: string, registration: FindRegistration) {
-    this.#host = host
-    this.#tag = tag
-    this.#registration = registration
+function askingOf({ degraded, now }: QueueContext, tag: string, registration: FindRegistration): Asking {
+  let isAsking = false
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  async function register(): Promise<void> {
+    try {
+      // a site without a service worker waits here for good, with one promise
+      const { sync } = (await registration()) as Syncable
+      // before it is asked: a task that is stored from here on may come after the sync has looked
+      isAsking = false
+      askedAt = now()
+      await sync.register(tag)
+    } finally {
+      isAsking = false
+    }
   }
 
-  ask(): void {
-    if (this.#isAsking) return
-    this.#isAsking = true
-    this.#register().catch((error) => {
+  function ask(): void {
+    if (isAsking) return
+    isAsking = true
+    register().catch((error) => {
       const still = 'its tasks wait for the next page that is open'
-      const message = `the browser refuses a background sync of '${this.#tag}' (${error}): ${still}`
-      this.#host.degraded('sync_refused', message, 'sync')
+      degraded('sync_refused', `the browser refuses a background sync of '${tag}' (${error}): ${still}`, 'sync')
     })
   }
 
-  askAgain(): void {
-    if (this.#host.now() - this.#askedAt >= ASK_AGAIN_MS) this.ask()
-  }
-
-  async #register(): Promise<void> {
-    try {
-      // a site without a service worker waits here for good, with one promise
-      const { sync } = (await this.#registration()) as Syncable
-      // before it is asked: a task that is stored from here on may come after the sync has looked
-      this.#isAsking = false
-      this.#askedAt = this.#host.now()
-      await sync.register(this.#tag)
-    } finally {
-      this.#isAsking = false
-    }
+  return {
+    ask,
+    askAgain() {
+      if (now() - askedAt >= ASK_AGAIN_MS) ask()
+    },
   }
 }
 
-/** The service worker's side: what happens when the browser has woken it. */
-class Answers {
-  readonly #queue: RetryQueue
-  readonly #host: QueueContext
-  readonly #tag: string
-  readonly #drainMs: number
-  #underWay = 0
-  #blindness: string | undefined
-
-  constructor(queue: RetryQueue, host: QueueContext, tag: string, drainMs: number) {
-    this.#queue = queue
-    this.#host = host
-    this.#tag = tag
-    this.#drainMs = drainMs
-  }
-
-  get isUnderWay(): boolean {
-    return this.#underWay > 0
-  }
-
+interface Answers {
+  readonly isUnderWay: boolean
   /** Gives what takes it back. */
-  listen(): () => void {
-    const learn = ({ code, message }: QueueEvents['degraded']) => {
-      if (BLIND.has(code)) this.#blindness = message
-    }
-    const stopHearing = this.#host.events.on('degraded', learn, true)
-    const onSync = (event: Event): void => {
-      const { tag, lastChance } = event as SyncEvent
-      if (tag === this.#tag) (event as SyncEvent).waitUntil(this.#answer(lastChance))
-    }
-    globalThis.addEventListener('sync', onSync)
-    return () => {
-      stopHearing()
-      globalThis.removeEventListener('sync', onSync)
-    }
-  }
+  listen(): () => void
+}
 
-  async #answer(lastChance: boolean): Promise<void> {
-    this.#underWay++
-    const isDone = await this.#drain().finally(() => {
-      this.#underWay--
+/** The service worker's side: what happens when the browser has woken it. */
+function answersOf(queue: RetryQueue, host: QueueContext, ownTag: string, drainMs: number): Answers {
+  const drain = drainOf(queue, host)
+  let underWay = 0
+
+  async function answer(lastChance: boolean): Promise<void> {
+    underWay++
+    const isDone = await drain.run(drainMs).finally(() => {
+      underWay--
     })
-    if (lastChance || (isDone && this.#blindness === undefined)) return
-    const why = this.#blindness ?? `not every task of '${this.#queue.name}' could be sent`
+    const blindness = drain.blindness()
+    if (lastChance || (isDone && blindness === undefined)) return
+    const why = blindness ?? `not every task of '${queue.name}' could be sent`
     throw new RedriveError('SYNC_UNFINISHED', `${why}; the browser repeats the sync, and a page that is open goes on`)
   }
 
-  /** Whether nothing waits any more. */
-  async #drain(): Promise<boolean> {
-    const { now, settings } = this.#host
-    const endsAt = now() + this.#drainMs
-    await this.#queue.ready
-    let isDrained = false
-    let disarm = () => {}
-    const isIdle = this.#queue.idle().then(() => {
-      isDrained = true
-      disarm()
-      return true
-    })
-    const isOver = new Promise<boolean>((resolve) => {
-      let quiet = 0
-      const look = async (): Promise<void> => {
-        // a store that cannot be asked may be asked again
-        const patience = await this.#patience(endsAt).catch(() => Number.POSITIVE_INFINITY)
-        if (isDrained) return
-        quiet = patience === Number.POSITIVE_INFINITY ? 0 : quiet + 1
-        if (quiet >= patience || now() >= endsAt) resolve(false)
-        else disarm = settings.clock.after(LOOK_MS, look)
+  return {
+    get isUnderWay() {
+      return underWay > 0
+    },
+    listen() {
+      const onSync = (event: Event): void => {
+        const { tag, lastChance } = event as SyncEvent
+        if (tag === ownTag) (event as SyncEvent).waitUntil(answer(lastChance))
       }
-      void look()
-    })
-    return Promise.race([isIdle, isOver])
-  }
-
-  /** How many looks that find the same end the sync; none does while something is sent, or due here before `endsAt`. */
-  async #patience(endsAt: number): Promise<number> {
-    const { inFlight, nextAttemptAt, lacking } = this.#queue.stats()
-    if (inFlight > 0) return Number.POSITIVE_INFINITY
-    if (lacking) return QUIET_LOOKS
-    const { tasks, cursor } = await this.#queue.list({ active: true })
-    if (tasks.some(({ status }) => status === 'IN_FLIGHT')) return LOOKS_FOR_OTHERS
-    if (nextAttemptAt !== null && nextAttemptAt >= endsAt) return QUIET_LOOKS
-    // the queue may only look again then, for the end of a hold: the tasks say when they are due
-    const dueAt = Math.min(...tasks.map(({ nextAttemptAt: at }) => at ?? Number.POSITIVE_INFINITY))
-    if (cursor === undefined && dueAt >= endsAt) return QUIET_LOOKS
-    return nextAttemptAt === null && dueAt <= this.#host.now() ? LOOKS_FOR_OTHERS : Number.POSITIVE_INFINITY
+      globalThis.addEventListener('sync', onSync)
+      return () => {
+        drain.stop()
+        globalThis.removeEventListener('sync', onSync)
+      }
+    },
   }
 }

@@ -9,11 +9,18 @@
  */
 
 export type { ApiToken, RateSettings, Scope } from './service/api/context.ts'
-export {
-  createService,
-  type ReloadableOptions,
-  type Service,
-  type ServiceLogEntry,
-  type ServiceOptions,
-  type TargetOptions,
-} from './service/service.ts'
+export type { BodySourceOptions, BodySourcesOptions } from './service/bodies/body-sources.ts'
+export { type BodyStore, BodyStoreError } from './service/bodies/body-store.ts'
+export { openBodies } from './service/bodies/open-bodies.ts'
+export type { CredentialOptions, CredentialsOptions, HeaderSource } from './service/credentials.ts'
+export type { LimitOptions, LimitsOptions, TenantOptions, TenantsOptions } from './service/limits.ts'
+export type { TenantList } from './service/named.ts'
+export { createService } from './service/service.ts'
+export type {
+  ReloadableOptions,
+  Service,
+  ServiceLogEntry,
+  ServiceOptions,
+  TargetOptions,
+} from './service/service-options.ts'
+export type { SigningKeySource, SigningOptions, SigningsOptions } from './service/signing.ts'

@@ -11,6 +11,7 @@ import { packagesStep } from './setup/packages.mjs'
 import { prometheusStep } from './setup/prometheus.mjs'
 import { redisStep } from './setup/redis.mjs'
 import { rustStep, wasmTargetStep } from './setup/rust.mjs'
+import { s3Step } from './setup/s3.mjs'
 import { siteStep } from './setup/site.mjs'
 import { valkeyStep } from './setup/valkey.mjs'
 import { webkitStep } from './setup/webkit.mjs'
@@ -26,15 +27,16 @@ const programs = {
   redis: redisStep,
   valkey: valkeyStep,
   openapi: openapiStep,
+  s3: s3Step,
   oldestNode: oldestNodeStep,
   consumers: consumersStep,
   site: siteStep,
 }
 
 /**
- * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey, judges of OpenAPI, an old Node, large consumers and what builds the site on request only.
+ * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey, judges of OpenAPI, servers of S3, an old Node, large consumers and what builds the site on request only.
  * If this Node is too old the script starts again under a newer one, and this call never returns.
- * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'openapi' | 'oldestNode' | 'consumers' | 'site']?: boolean }} [wanted]
+ * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'openapi' | 's3' | 'oldestNode' | 'consumers' | 'site']?: boolean }} [wanted]
  */
 export async function setup(wanted = {}) {
   const { tools } = await beginSetup()

@@ -22,7 +22,7 @@ const modules = Object.entries({
 })
   .filter(([name]) => !isCondition(name))
   .map(([name, source]) => ({
-    name: name === 'index' ? 'redrive' : `redrive/${name}`,
+    name: name === 'index' ? 'redrive' : `redrive/${name.replace(/^compat-/, 'compat/')}`,
     types: at(source.replace(/^js\//, '../pkg/types/').replace(/\.ts$/, '.d.ts')),
   }))
 
@@ -38,6 +38,7 @@ const unnamed = [
   'cloudflare/with-retry.d.ts:Handle',
   'cloudflare/with-retry.d.ts:QueueMessage',
   'node.d.ts:Closable',
+  'options/own-sending.d.ts:UnmadeError',
   'platform/web.d.ts:BodyLike',
   'platform/web.d.ts:HeadersLike',
   'platform/web.d.ts:RequestLike',

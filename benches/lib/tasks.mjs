@@ -1,5 +1,5 @@
 // Tasks as the queue would store them, and what a runner asks a store for. For Node and for pages.
-import { laneName, RECORD_SCHEMA } from '../../js/api/store.ts'
+import { laneName, PLAIN_SCHEMA } from '../../js/api/store.ts'
 
 export const PRINCIPAL = 'ann'
 export const ROOM = { capacity: 1_000_000, capacityBytes: Number.MAX_SAFE_INTEGER }
@@ -40,7 +40,7 @@ export function taskOf(origin = 'https://api.example.test', { principal = PRINCI
     previousDelayMs: 0,
     priority: 0,
     home: null,
-    schema: RECORD_SCHEMA,
+    schema: PLAIN_SCHEMA,
     ...more,
   }
 }

@@ -12,10 +12,11 @@ import type { AcceptedBody } from '../api/methods.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
-import { callerSignal, readAxios } from './axios/read-config.ts'
-import { sendOnce } from './axios/transport.ts'
-import { httpUrl } from './axios/where.ts'
 import type * as required from './axios-required.cjs'
+import { bareSibling } from './by-axios/bare-sibling.ts'
+import { callerSignal, optionsOf, readAxios } from './by-axios/read-config.ts'
+import { sendOnce } from './by-axios/transport.ts'
+import { httpUrl } from './by-axios/where.ts'
 
 interface GivenUp {
   /** Put on the last answer or error of a call that was given up. */
@@ -96,7 +97,7 @@ export function attachToAxios(
       if (!url) return sendOnce(attempts, ready)
       const { signal, release } = callerSignal(ready)
       try {
-        const call = await readAxios(ready, url, signal, attempts, host, defaults)
+        const call = await readAxios(ready, url, signal, attempts, host, optionsOf(ready, host, defaults))
         return (await run(call)) as AxiosResponse
       } finally {
         release()
@@ -114,12 +115,4 @@ export function attachToAxios(
     queues.splice(at, 1)
     instance.interceptors.request.eject(id)
   }
-}
-
-/** An instance without interceptors or defaults: the call's config is whole, and what the caller took out of it stays out. */
-function bareSibling(instance: AxiosInstance): AxiosInstance {
-  const bare = instance.create()
-  // emptied, not replaced: its requests read this very object
-  for (const name of Object.keys(bare.defaults)) delete bare.defaults[name as keyof typeof bare.defaults]
-  return bare
 }

@@ -19,6 +19,26 @@ export interface Bound {
 }
 
 /**
+ * A limit of what may begin and run at some origins, over all processes, in a store for everyone. Of several that fit an origin the most exact
+ * holds, and no other: one that names it, then the longest.
+ */
+export interface OriginLimit {
+  /** An exact origin, or one whose host begins with `*.`: every host below it, at that scheme and port. */
+  readonly origins: string
+  /**
+   * Leases that a claim may give per second, by tokens (GCRA): in any window of W seconds no more than `burst` and W times this, whatever the
+   * clock does. From one to the next counted in steps of 1/2048 ms, rounded up. 1 a day..=1_000_000. Absent: as many as there are.
+   */
+  readonly perSecond?: number
+  /** Leases that may be given at once after a rest. 1..=1_000_000. @default 1 */
+  readonly burst?: number
+  /** Most in flight. 1..=1_000_000. Absent: `perLane` alone. */
+  readonly concurrency?: number
+  /** 'origin': all lanes of an origin together; 'lane': each by itself. @default 'lane' */
+  readonly sharedBy?: 'lane' | 'origin'
+}
+
+/**
  * A request for leases. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
  * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
  * past its deadline ends instead, with its `deadlineReason`, one with all its policy's attempts counted 'max_attempts', and the next is looked
@@ -46,4 +66,22 @@ export interface Claim {
   readonly supplied?: readonly string[]
   /** Only tasks whose `home` is the owner. */
   readonly ownHomeOnly?: boolean
+  /**
+   * Limits of origins. No say but in a store for everyone.
+   *
+   * A lease of a lane that has a rate takes a token, and with it is written down when the next one may be taken, for as long as the store
+   * keeps the lane, or the origin that shares it. Until then a lane is held, for every claim and every `enqueue`, but its `heldForMs` does not tell; an origin keeps back what
+   * is due in its lanes, for claims with a limit that it shares. A token that was taken stays taken, whatever becomes of the attempt; leases of `enqueue` take none.
+   */
+  readonly limits?: readonly OriginLimit[]
+  /** Most in flight of one principal, over all its lanes and all processes. No say but in a store for everyone. */
+  readonly perPrincipal?: number
+  /**
+   * Most in flight of one principal for each place that is free beside one, so that places are left for others however much one takes: of `total` a principal that has
+   * a fiftieth is given another only while it has fewer than this many times those; so is a lane that has half of `perLane`, of what the claim
+   * may take there, and of the last place there is one with a quarter. Of 20, at 4, one alone has 16. No say but in a store for everyone. 1..=1_000. Absent: no such limit.
+   *
+   * Source: dynamic queue length thresholds (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+   */
+  readonly perFree?: number
 }

@@ -58,3 +58,11 @@ export interface Principals {
    */
   logIn(login: string, forMs: number, isUnderWay: () => boolean): Promise<void>
 }
+
+/** Messages between the processes of a store. None is kept: a process that does not listen at the moment never hears it. */
+export interface Broadcast {
+  /** Never throws, and is never waited for: a message that cannot be sent is lost. */
+  send(message: string): void
+  /** Also hears what this process sends. The result ends it. */
+  subscribe(listener: (message: string) => void): () => void
+}

@@ -1,10 +1,12 @@
 /** A task as a store is given it, and as the store shows it. */
 
 import type { RetryPolicy } from './policy.ts'
-import type { AttemptLog, ExhaustedReason, Labels, TaskStatus } from './task.ts'
+import type { AttemptLog, ExhaustedReason, JsonObject, Labels, TaskStatus } from './task.ts'
 
-/** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
-export const RECORD_SCHEMA = 1
+/** The highest version of `NewTask` that this code reads. A record with a higher one is left alone and counted (S20). */
+export const RECORD_SCHEMA = 2
+/** The version of a record without `senderData` and `tells`: earlier versions of this code read it too. */
+export const PLAIN_SCHEMA = 1
 
 export interface NewTask extends Labels {
   /** UUIDv7. */
@@ -59,6 +61,13 @@ export interface NewTask extends Labels {
   readonly home: string | null
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean
+  /** Facts that the sender keeps with the task beside the request, plain JSON. A store gives them back whole, for as long as the row lives, and reads nothing of them. */
+  readonly senderData?: JsonObject
+  /** Its end is to be told: once ended it is among the untold, until `told` says so. A store without `untold` keeps the wish, and nothing else comes of it. */
+  readonly tells?: true
+  /** Stored whatever the quota of its principal, in which it counts. Kept no longer than the call. */
+  readonly quotaExempt?: true
+  /** The version that `schemaOf` gives. */
   readonly schema: number
   /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored, as a settlement's does. */
   readonly holdLaneForMs?: number
@@ -71,7 +80,16 @@ export type DeadlineReason = 'total_budget' | 'expired' | 'key_expired'
 export interface StoredTask
   extends Omit<
     NewTask,
-    'body' | 'dueInMs' | 'serverMs' | 'deadlineInMs' | 'ageMs' | 'log' | 'holdLaneForMs' | 'marks' | 'deadlineReason'
+    | 'body'
+    | 'dueInMs'
+    | 'serverMs'
+    | 'deadlineInMs'
+    | 'ageMs'
+    | 'log'
+    | 'holdLaneForMs'
+    | 'quotaExempt'
+    | 'marks'
+    | 'deadlineReason'
   > {
   readonly status: TaskStatus
   readonly reason?: ExhaustedReason
@@ -88,6 +106,10 @@ export interface StoredTask
   /** 0 once the task has succeeded or was cancelled: its headers are empty then too, and its body is gone. */
   readonly bodyBytes: number
 }
+
+/** The version of a new record. A process that does not know of `senderData` or `tells` must neither send the task nor end it (S20). */
+export const schemaOf = ({ senderData, tells }: Pick<NewTask, 'senderData' | 'tells'>): number =>
+  senderData || tells ? RECORD_SCHEMA : PLAIN_SCHEMA
 
 /** A record that cannot be read. `taskId`: '' where its id is no text. */
 export interface UnreadableRecord {

@@ -7,13 +7,13 @@
  * `deadlineAt` are instants of it.
  *
  * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
- * `purgeAll`, `flush`, `unpark`, `redrive`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
+ * `purgeAll`, `flush`, `unpark`, `redrive`, `told`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
  *
- * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
- * `homes` too, and `registry` and `pauses` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts`, `untold` read no clock and change nothing. Every other method does,
+ * `homes` too, and `registry`, `pauses` and `told` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
  * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
  * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
@@ -45,7 +45,7 @@
  */
 
 import type { Lease } from './leases.ts'
-import type { Hint, Leader, Principals, Report } from './neighbours.ts'
+import type { Broadcast, Hint, Leader, Principals, Report } from './neighbours.ts'
 import type { RetryPolicy } from './policy.ts'
 import type { NewTask, StoredTask, UnreadableRecord } from './records.ts'
 import type { Pauses, Registry } from './registry.ts'
@@ -53,9 +53,9 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task
 import type { TaskFilter } from './task-filter.ts'
 import type { Counts, Step, Turn } from './turn.ts'
 
-export type { Bound, Claim } from './claim.ts'
+export type { Bound, Claim, OriginLimit } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
-export type { Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
+export type { Broadcast, Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {
   type DeadlineReason,
   homeOf,
@@ -63,8 +63,10 @@ export {
   laneName,
   type NewTask,
   originIn,
+  PLAIN_SCHEMA,
   RECORD_SCHEMA,
   type StoredTask,
+  schemaOf,
   type UnreadableRecord,
 } from './records.ts'
 export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
@@ -92,6 +94,9 @@ export const CLOCK_STEP_MS = 60_000
 /** The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long. */
 export const CHANCE_MS = 1_000
 
+/** Most ends to be told that a turn counts. */
+export const UNTOLD_COUNTED = 1_000
+
 /** Limits of what may be kept. The queue gives them to its store with `configure`. */
 export interface StoreTerms {
   /** Tasks pending, in flight or dead letters. @default 10_000 */
@@ -107,6 +112,19 @@ export interface StoreTerms {
     /** Infinity: as many as there is room for. */
     readonly maxDeadLetters: number
   }
+  /**
+   * The part of all that one principal may have, in a store for everyone: others do not ask. It counts over all processes. Asked for each new task.
+   * undefined: as much as there is room for.
+   */
+  readonly quotaOf?: (principal: string | null) => Quota | undefined
+}
+
+/** Limits of what one principal may have. */
+export interface Quota {
+  /** Tasks pending, in flight or dead letters. Absent: no limit of their own, as with the other. */
+  readonly capacity?: number
+  /** Their bodies, in bytes. */
+  readonly capacityBytes?: number
 }
 
 /** Lane = principal + origin. Times are relative: the store has the only clock. */
@@ -144,7 +162,8 @@ export interface TaskStore {
    * - 'unreadable': a record of a later version has this key. Its id is given, and nothing is stored: whether it is the same request,
    *   and what has become of it, only that version knows.
    * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending, in flight or dead letters, which
-   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts.
+   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts. `of` is
+   *   'principal' where the quota of its principal is met, whether the store is full too or not.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
    *   Then due in `dueInMs` from its enqueue, or at once. Others: those of its principal that are pending or in flight.
    *
@@ -161,7 +180,8 @@ export interface TaskStore {
   /**
    * One atomic step of a runner, for all principals but where `claim` names one. In this order:
    * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
-   *    have ended (of those that ended at once: enqueued first); then dead letters likewise.
+   *    have ended (of those that ended at once: enqueued first); then dead letters likewise. Those that are untold are passed over; they count
+   *    among the many.
    * 2. Settle what ended, then hold lanes, 3. renew what runs, each as listed.
    * 4. Leases that ran out, or whose owner is known to be gone for good where a store can tell, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
    *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
@@ -250,6 +270,17 @@ export interface TaskStore {
     readonly cursor?: string
   }): Promise<{ readonly records: readonly UnreadableRecord[]; readonly cursor?: string }>
   /**
+   * The first `limit` of the tasks with `tells` that have ended and whose end was not told: those that ended first come first, and of those that
+   * ended at once those that were enqueued first. However it came: by a settlement, a deadline, a lease that ran out, `cancel`, a late success. A
+   * dead letter that goes back is not among them. Absent, as in stores that are not for everyone: the store cannot.
+   */
+  untold?(limit: number): Promise<readonly Untold[]>
+  /**
+   * These ends were told. A task that has another end by now, or none, or is not here, stays as it is. An end is known by its
+   * instant: one that the clock has moved since stays untold, and is told once more.
+   */
+  told?(ends: readonly { readonly taskId: string; readonly endedAt: number }[]): Promise<void>
+  /**
    * The part of `counts` that is one principal's, for `stats()` of a queue; may cost as much as its lanes and dead letters. Absent:
    * a queue shows those of all principals.
    */
@@ -286,6 +317,8 @@ export interface TaskStore {
   }
   /** Elects the one runner, of those that share the store, that claims what has no live home. Absent: each of them does. */
   readonly leader?: Leader
+  /** Carries messages between the processes of the store. Absent: it cannot. */
+  readonly broadcast?: Broadcast
   /** Settings that all processes of a service share. Absent: the store keeps tasks and nothing else. */
   readonly registry?: Registry
   /** Scopes in which no process starts anything. Absent: a queue pauses for itself alone. */
@@ -312,11 +345,23 @@ export interface TaskStore {
   close(): Promise<void>
 }
 
+/** A task whose end is to be told, and when it ended. */
+export interface Untold {
+  readonly task: StoredTask
+  /** By the store's clock. */
+  readonly endedAt: number
+}
+
 /** The part of a store's counters that is one principal's; `pending`: without those that were put aside. */
-export type OwnCounts = Pick<Counts, 'pending' | 'inFlight' | 'exhausted'>
+export interface OwnCounts extends Pick<Counts, 'pending' | 'inFlight' | 'exhausted'> {
+  /** Bodies of those that its quota counts. Absent: only stores for everyone keep it. */
+  readonly bytes?: number
+}
 
 export interface Enqueued {
   readonly taskId: string
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'unreadable' | 'full'
+  /** With 'full': its principal's quota is met. Absent: the store has no room. */
+  readonly of?: 'principal'
   readonly lease?: Lease
 }

@@ -30,11 +30,13 @@ export type GivenUpReason = ExhaustedReason | NotRetriedReason
 
 /** Not `unknown`, nor a type that has itself in it: the types of Cloudflare's RPC let neither through. */
 type MetaValue = string | number | boolean | object | null
+/** Plain JSON. */
+export type JsonObject = Readonly<Record<string, MetaValue>>
 
 /** The words that its caller gave a task to be known by. They are shown and stored as they are, and never sent. */
 export interface Labels {
   /** Plain JSON, frozen. Absent: none was given. */
-  readonly meta?: Readonly<Record<string, MetaValue>>
+  readonly meta?: JsonObject
   /** Each once. Absent: none was given. */
   readonly tags?: readonly string[]
 }

@@ -53,11 +53,15 @@ export interface Turn {
    * the claim that is neither bounded to 0 nor paused (or the end of its hold, if later), the end of any lease, and the first instant past the
    * deadline of any pending task. It is 0 where more tasks were due than `limit`, and in a
    * store for everyone it may be the moment of a lane that is shut, where `SHUT_LOOKED_AT` of them come before the others. A task that is due now does not count if only
-   * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Without a claim all lanes
+   * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Where it is the token of its origin alone that a
+   * task waits for, the moment of that counts, but need not while `total` is reached. Without a claim all lanes
    * count, and a task that is due now gives 0.
    */
   readonly nextInMs: number | null
-  /** A task is due that holds, bounds and homes would let start, and `total` or `perLane` keeps it back, whatever `limit` says. */
+  /**
+   * A task is due that holds, tokens, bounds and homes would let start, and `total`, `perLane`, the `concurrency` of its origin, `perPrincipal` or `perFree` keeps it
+   * back, whatever `limit` says. Where `nextInMs` is 0, what these last three keep back need not have been looked at.
+   */
   readonly blockedByLimit: boolean
   /** The counters after this step, as `counts` gives them. Absent: the store has to be asked. */
   readonly counts?: Counts
@@ -65,6 +69,8 @@ export interface Turn {
   readonly trimmed?: number
   /** Another principal is the current one, so the claim got nothing. */
   readonly isForeign?: boolean
+  /** Ends that are to be told (`TaskStore.untold`), after this step, counted up to `UNTOLD_COUNTED`. Absent: there are none, or the store cannot. */
+  readonly untold?: number
   /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
   readonly unreadable?: number
 }
@@ -83,7 +89,10 @@ export interface LaneView {
   /** Without those that were put aside. */
   readonly pending: number
   readonly inFlight: number
-  /** To its first due time, whatever its home, or to the end of its hold if later; null: none of its tasks has one. */
+  /**
+   * To its first due time, whatever its home, or to the end of its hold if later, or to its token, or with a claim that of its origin; null: none of
+   * its tasks has one.
+   */
   readonly nextInMs: number | null
   readonly heldForMs: number
 }

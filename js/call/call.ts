@@ -2,6 +2,7 @@
 
 import { ATTEMPT_MS, bodyMs, type FirstPolicy } from '../options/first-policy.ts'
 import { labelsOf } from '../options/labels.ts'
+import type { OwnSending } from '../options/own-sending.ts'
 import type { PolicyPair } from '../options/policy.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { OptionsContext } from '../options/task-policies.ts'
@@ -71,6 +72,8 @@ export interface Call {
   readonly isChecked: boolean
   /** Made of a stored task: headers that were not stored are missing. */
   readonly rebuilt?: boolean
+  /** In a service: how it is sent. */
+  readonly own?: OwnSending | undefined
 }
 
 /** An attempt that has not ended. */

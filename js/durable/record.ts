@@ -3,7 +3,7 @@
  * it is the place where it is sanitized: no adapter and no store can forget it (S12).
  */
 
-import { laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
+import { laneName, type NewTask, PLAIN_SCHEMA, type StoredTask } from '../api/store.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
@@ -169,7 +169,7 @@ export function recordOf(
     priority,
     ...(orderKey === undefined ? {} : { orderKey }),
     ...labelsIn(call.options),
-    schema: RECORD_SCHEMA,
+    schema: PLAIN_SCHEMA,
   }
 }
 
@@ -196,6 +196,7 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
   const headers = new Headers(record.headers)
   if (key !== null) putKey(headers, key, keyFormOf(record))
   const policy = policyOf(record.policy)
+  const own = settings.sendingOf?.(record)
   const init = { ...(requestInit as RequestInit), method, headers, body: (body as BodyInit | undefined) ?? null }
   return {
     method,
@@ -217,9 +218,10 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
     timeoutMs: policy.attemptTimeoutMs ?? ATTEMPT_MS + bodyMs(record.bodyBytes),
     waitMs: FOREVER,
     signal: null,
-    transport: new FetchTransport({ fetch: settings.fetchOf?.(record.principal) ?? settings.fetch, url, init }),
+    transport: new FetchTransport({ fetch: own?.fetch ?? settings.fetch, url, init }),
     plain: null,
     rebuilt: true,
+    own,
   }
 }
 

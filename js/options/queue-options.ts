@@ -4,11 +4,12 @@ import type { Credentials } from '../api/credentials.ts'
 import type { RetryHooks } from '../api/hooks.ts'
 import type { RetryPolicy } from '../api/policy.ts'
 import type { Sign } from '../api/sign.ts'
-import type { TaskStore } from '../api/store.ts'
+import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { BreakerOptions, RateOptions, RetryBudgetOptions } from './gate-options.ts'
 import { type IdempotencyOptions, type IdempotencySettings, settledIdempotency } from './idempotency.ts'
+import type { OwnSending } from './own-sending.ts'
 import type { PolicyPair } from './policy.ts'
 import { pairOf } from './policy-pair.ts'
 import type { RetentionOptions } from './retention.ts'
@@ -161,8 +162,8 @@ export interface Settings
   readonly credentials: Credentials
   readonly preload: 'idle' | 'eager' | 'never'
   readonly fetch: typeof fetch
-  /** Sends the stored tasks of a principal, in a service that keeps the connections of its tenants apart. Absent: `fetch` does. */
-  fetchOf?: (principal: string | null) => typeof fetch
+  /** Sends a stored task, in a service. Absent: the options of the queue do. */
+  sendingOf?: (record: StoredTask) => OwnSending
   /** The life of a lease that is renewed while its attempt runs, in milliseconds. @default 30_000 */
   leaseMs?: number
   readonly clock: Clock

@@ -25,8 +25,8 @@ export function originOf({ url }: Pick<Call, 'url'>): string {
 }
 
 /** Finds the resolver of credentials for a call; undefined: there is none. */
-export function giverFor({ credentials }: Settings, call: Pick<Call, 'url'>): GiveCredentials | undefined {
-  const givers = giversOf(credentials)
+export function giverFor({ credentials }: Settings, call: Pick<Call, 'url' | 'own'>): GiveCredentials | undefined {
+  const givers = giversOf(call.own?.credentials ?? credentials)
   // most queues have none, and need not parse the URL again
   return givers.size > 0 ? givers.get(originOf(call)) : undefined
 }

@@ -13,6 +13,7 @@ import { notSent } from '../call/not-sent.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_FINAL, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import type { UnmadeError } from '../options/own-sending.ts'
 import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
@@ -65,8 +66,8 @@ export class Sender {
     if (!call) return
     const attempt = new Replay(this.#ports, task, call)
     task.attempt = attempt
-    const asks =
-      giverFor(settings, call) !== undefined || settings.beforeAttempt !== undefined || settings.sign !== undefined
+    const { sign } = call.own ?? settings
+    const asks = giverFor(settings, call) !== undefined || settings.beforeAttempt !== undefined || sign !== undefined
     if (!asks && !events.has('attempt')) {
       this.#send(task, call, attempt, null, now)
       return
@@ -154,10 +155,10 @@ export class Sender {
       ended.answer?.discard()
       return
     }
-    if (task.lease && isRefused(ended.error)) {
-      // asked again it would refuse again, and its server has heard nothing
-      task.lease.reason = 'target_refused'
-      this.#ports.settle(task, { ...ended, outcome: OUTCOME_VETOED })
+    const unmade = (ended.error as Partial<UnmadeError> | undefined)?.unmade
+    if (task.lease && unmade) {
+      Object.assign(task.lease, unmade)
+      this.#ports.settle(task, { ...ended, outcome: unmade.reason ? OUTCOME_VETOED : OUTCOME_CREDENTIALS_FAILED })
       return
     }
     const asks = asksAbout(call, ended, this.#ports.host)
@@ -231,8 +232,9 @@ async function askBefore(
   words: (error: unknown, overlay: Headers | null) => string,
 ): Promise<Asked> {
   const { settings } = host
-  const { beforeAttempt, clock, sign } = settings
+  const { beforeAttempt, clock } = settings
   const give = giverFor(settings, call)
+  const { sign } = call.own ?? settings
   // its caller waits no longer for a hook than for an answer
   const limitMs = () => Math.min(HOOK_MS, Math.max(1, task.leftMs(host.now())))
   let overlay: Headers | null = null
@@ -275,7 +277,3 @@ async function askBefore(
   }
   return { overlay }
 }
-
-/** Whether the sender of a service has refused to connect to where the request would go. */
-const isRefused = (error: unknown): boolean =>
-  (error as { readonly code?: unknown } | undefined)?.code === 'TARGET_REFUSED'

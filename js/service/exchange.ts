@@ -6,9 +6,11 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { REDIRECT } from '../call/redirects.ts'
 import type { Clock } from '../platform/clock.ts'
+import { OWN_FIELDS } from './field-rules.ts'
 
 /** The way that one request takes. */
 export interface Line {
@@ -26,24 +28,33 @@ const BODY_MS = 1_000
 /** Interim answers (1xx) to one request. A server may send them without an end. */
 const MAX_INTERIM = 16
 
-/** Headers that say how a message is carried, which is this connection's own matter, and the name of the target, which the guard has checked. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect'],
-  ...['proxy-connection', 'proxy-authorization'],
-])
+/** A body that is sent as it comes, and has to be as long as it says. */
+export interface StreamedBody {
+  readonly stream: Readable
+  readonly bytes: number
+}
 
 /**
  * Sends one request on the line that `open` gives. Rejects as `fetch` does: with the reason of `init.signal`, or with the error of the
  * connection.
  */
-export function exchange(open: () => Line, url: URL, init: RequestInit, clock: Clock): Promise<Response> {
+export function exchange(
+  open: () => Line,
+  url: URL,
+  init: RequestInit,
+  clock: Clock,
+  streamed?: StreamedBody,
+): Promise<Response> {
   return new Promise((resolve, reject) => {
     const { method = 'GET', body = null } = init
     if (!(body === null || typeof body === 'string' || body instanceof Uint8Array)) {
       throw new TypeError('Failed to construct a request: its body is neither bytes nor a text; read it first')
     }
     const { origin, pathname, search } = url
-    const request = { origin, path: `${pathname}${search}`, method, headers: headersOf(init.headers), body }
+    const headers = headersOf(init.headers)
+    // of a body that is at hand the client knows the length
+    if (streamed) headers.push('content-length', `${streamed.bytes}`)
+    const request = { origin, path: `${pathname}${search}`, method, headers, body: streamed?.stream ?? body }
     const line = open()
     const handler = new Exchange({ line, init, clock, resolve, reject })
     line.dispatcher.dispatch(request, handler)
@@ -137,7 +148,7 @@ function headersOf(given: HeadersInit | undefined): string[] {
   const flat: string[] = []
   const headers = given instanceof Headers ? given : new Headers(given)
   headers.forEach((value, name) => {
-    if (!OWN_HEADERS.has(name)) flat.push(name, value)
+    if (!OWN_FIELDS.has(name)) flat.push(name, value)
   })
   // servers exist that refuse requests without them
   if (!headers.has('accept')) flat.push('accept', '*/*')

@@ -9,6 +9,7 @@
 
 import { lookup } from 'node:dns/promises'
 import { RedriveError } from '../api/errors.ts'
+import type { UnmadeError } from '../options/own-sending.ts'
 import { type Clock, systemClock, within } from '../platform/clock.ts'
 import { type AddressRule, type Cidr, isLoopback, parseCidr, refusalOf } from './addresses.ts'
 import {
@@ -34,8 +35,9 @@ export interface Refusal {
 }
 
 /** `TARGET_REFUSED`: a request was not sent, since its target is refused by a rule. To try again changes nothing until the rule or the target does. */
-export class TargetRefusedError extends RedriveError {
+export class TargetRefusedError extends RedriveError implements UnmadeError {
   override readonly name = 'TargetRefusedError'
+  readonly unmade = { reason: 'target_refused' } as const
   readonly rule: RefusalRule
   constructor({ rule, message }: Refusal) {
     super('TARGET_REFUSED', message)

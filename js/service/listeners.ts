@@ -7,7 +7,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { systemClock } from '../platform/clock.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 
 /** Names and values of a request's headers, in bytes. */
@@ -49,12 +49,22 @@ export interface Listener {
   cut(): void
 }
 
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  readonly tls: Tls | undefined
+  /** Requests to `/bodies` may take as long as their bodies need. @default false */
+  readonly uploads?: boolean
+  /** Times requests where there are uploads. @default the system's */
+  readonly clock?: Clock
+}
+
 /** Begins to listen. Rejects where the address cannot be had. */
 export async function listen(
   answer: Answer,
-  { host, port, tls }: { readonly host: string; readonly port: number; readonly tls: Tls | undefined },
+  { host, port, tls, uploads = false, clock = systemClock }: ListenOptions,
 ): Promise<Listener> {
-  const { server, context } = makeServer(listenerOf(answer), tls)
+  const { server, context } = makeServer(uploads ? timed(listenerOf(answer), clock) : listenerOf(answer), tls, uploads)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {
@@ -110,11 +120,13 @@ function closed(server: Server | SecureServer): Promise<void> {
 function makeServer(
   listener: RequestListener,
   tls: Tls | undefined,
+  uploads: boolean,
 ): { readonly server: Server | SecureServer; readonly context?: SecureServer } {
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_MS,
-    requestTimeout: REQUEST_MS,
+    // where some may take longer, each has a limit of its own
+    requestTimeout: uploads ? 0 : REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: HEADERS_MS / 2,
   }
@@ -141,6 +153,27 @@ function listenerOf(answer: Answer): RequestListener {
     { overrideGlobalObjects: false, errorHandler: () => badRequest() },
   )
   return (incoming, outgoing) => void handle(incoming, outgoing)
+}
+
+/** Gives each request the time that it may take: an upload as long as something comes, any other `REQUEST_MS`. */
+function timed(listener: RequestListener, clock: Clock): RequestListener {
+  return (incoming, outgoing) => {
+    const { socket } = incoming
+    const isUpload = /^\/bodies(?:$|\?)/.test(incoming.url ?? '')
+    let read = socket.bytesRead
+    const look = (): void => {
+      if (incoming.complete) return
+      if (!isUpload || socket.bytesRead === read) {
+        socket.destroy()
+        return
+      }
+      read = socket.bytesRead
+      disarm = clock.after(REQUEST_MS, look, true)
+    }
+    let disarm = clock.after(REQUEST_MS, look, true)
+    outgoing.once('close', () => disarm())
+    return listener(incoming, outgoing)
+  }
 }
 
 function badRequest(): Response {

@@ -7,6 +7,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { registerMetrics } from '../adapters/prometheus.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import type { AnsweredRequest } from './api/context.ts'
+import type { CallbackOutcome } from './callbacks.ts'
 import type { StoreWatch } from './watched-store.ts'
 
 /** Seconds: a store answers in less than a millisecond, a route in a few. */
@@ -19,7 +20,7 @@ const LATE_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 
 const CLAIMED = [0, 1, 2, 4, 8, 16, 32, 64]
 const HTTP_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
-export class ServiceMetrics implements StoreWatch {
+export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
   readonly #register = new Registry()
   readonly #requests: Counter
   readonly #durations: Histogram
@@ -28,6 +29,9 @@ export class ServiceMetrics implements StoreWatch {
   readonly #claimed: Histogram
   readonly #lateness: Histogram
   readonly #refused: Counter
+  readonly #callbacks: Counter
+  readonly #untold: Gauge
+  readonly #untoldIn: number[] = []
 
   constructor(version: string) {
     const registers = [this.#register]
@@ -76,6 +80,17 @@ export class ServiceMetrics implements StoreWatch {
       labelNames: ['rule'],
       registers,
     })
+    this.#callbacks = new Counter({
+      name: 'redrive_callbacks_total',
+      help: 'Ends of tasks that were to be told: stored as a callback, not wanted by it, not told yet for want of room, or unreadable.',
+      labelNames: ['outcome'],
+      registers,
+    })
+    this.#untold = new Gauge({
+      name: 'redrive_untold',
+      help: 'Ends of tasks that are to be told, as the last turn or look has counted them.',
+      registers,
+    })
     const build = new Gauge({
       name: 'redrive_build_info',
       help: 'The version that runs.',
@@ -107,6 +122,22 @@ export class ServiceMetrics implements StoreWatch {
   claimed(lateMs: readonly number[]): void {
     this.#claimed.observe(lateMs.length)
     for (const ms of lateMs) this.#lateness.observe(ms / 1_000)
+  }
+
+  /** `n`: the number of the store, from 0 on. */
+  untold(n: number, count: number): void {
+    this.#untoldIn[n] = count
+    this.#untold.set(this.#untoldIn.reduce((sum, one) => sum + one, 0))
+  }
+
+  /** In all stores, after a look. */
+  leftUntold(count: number): void {
+    this.#untoldIn.fill(0)
+    this.untold(0, count)
+  }
+
+  told(outcome: CallbackOutcome): void {
+    this.#callbacks.inc({ outcome })
   }
 
   refused(rule: string): void {

@@ -150,11 +150,17 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
       const all = await Promise.all(stores.map(async (store) => (await store.history?.(taskId)) ?? []))
       return all.find((lines) => lines.length > 0) ?? []
     },
+    untold: async (limit) =>
+      (await all((store) => store.untold(limit)))
+        .flat()
+        .sort((a, b) => a.endedAt - b.endedAt)
+        .slice(0, limit),
+    told: async (ends) => void (await all((store) => store.told(ends))),
     counts: async () => countsTogether(await all((store) => store.counts())),
     async countsOf(principal) {
       const own = await all(async (store) => (await store.countsOf?.(principal)) ?? NONE)
-      const of = (name: keyof OwnCounts): number => total(own.map((counts) => counts[name]))
-      return { pending: of('pending'), inFlight: of('inFlight'), exhausted: of('exhausted') }
+      const of = (name: keyof OwnCounts): number => total(own.map((counts) => counts[name] ?? 0))
+      return { pending: of('pending'), inFlight: of('inFlight'), exhausted: of('exhausted'), bytes: of('bytes') }
     },
     subscribe(listener) {
       const ends = stores.map((store) => store.subscribe?.(listener))

@@ -11,6 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import { isLoopback } from './addresses.ts'
 import { pathOf } from './api/path.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { openBodies } from './bodies/open-bodies.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
 import type { Settings } from './cli/settings.ts'
@@ -19,13 +20,8 @@ import { type Answer, type Listener, listen, type Tls } from './listeners.ts'
 import { makeLog } from './log.ts'
 import { openStore } from './open-store.ts'
 import { adminPaths, type PathFilter, servesPath, workerPaths } from './paths.ts'
-import {
-  createService,
-  type ReloadableOptions,
-  type Service,
-  type ServiceLogEntry,
-  type ServiceOptions,
-} from './service.ts'
+import { createService } from './service.ts'
+import type { ReloadableOptions, Service, ServiceLogEntry, ServiceOptions } from './service-options.ts'
 import { factsOf } from './start-lines.ts'
 
 /** A store of a later version: no other exit has this code, so that a deployment can tell. */
@@ -52,7 +48,9 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   const opened = await openStore(settings.store, settings.name, settings.partitions).catch((error) => {
     throw new CommandError(reasonOf(error))
   })
-  const service = createService({
+  const bodies =
+    settings.bodies === undefined ? undefined : await openBodies(settings.bodies, { clock: systemClock, cwd: io.cwd })
+  const options: ServiceOptions = {
     ...reloadable(settings, isDev),
     store: opened.stores,
     partitionBy: settings.partitionBy,
@@ -61,6 +59,10 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     hostNames: hostNamesOf(settings),
     corsOrigins: settings.corsOrigin ?? [],
     ...ui,
+    ...(bodies && { bodies }),
+    inlineBodyBytes: settings.inlineBody,
+    maxUploadBytes: settings.maxUpload,
+    uploadTtlMs: settings.uploadTtl,
     ...(settings.rate !== undefined && { rate: { perSecond: settings.rate } }),
     metricsOpen: settings.metricsOpen,
     policiesLocked: settings.policiesLocked,
@@ -68,6 +70,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     maxBodyBytes: settings.maxBody,
     concurrency: settings.concurrency,
     concurrencyPerOrigin: settings.concurrencyPerOrigin,
+    ...givenOf(settings, 'concurrencyPerTenant', 'tenantCapacity', 'tenantCapacityBytes'),
     attemptTimeoutMs: settings.attemptTimeout,
     connectTimeoutMs: settings.connectTimeout,
     ...(settings.egressProxy !== undefined && { egressProxy: settings.egressProxy }),
@@ -81,6 +84,10 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     },
     version: io.version ?? 'unknown',
     log,
+  }
+  const service = await created(options, async () => {
+    await bodies?.close()
+    await opened.close()
   })
   const listeners: Listener[] = []
   try {
@@ -101,6 +108,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     ports,
     store: opened.shown,
     durability: opened.stores[0].durability,
+    bodies: bodies?.shown,
   })) {
     if (settings.logFormat === 'text') io.stdout.write(`${fact.text}\n`)
     else log({ level: 'info', ...fact.fields })
@@ -113,6 +121,16 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   await opened.close()
   log({ level: 'info', event: 'stopped' })
   return 0
+}
+
+/** Settings may be right each by itself, and wrong for the rules that they make: a target may be an address that no rule opens. */
+async function created(options: ServiceOptions, close: () => Promise<void>): Promise<Service> {
+  try {
+    return createService(options)
+  } catch (error) {
+    await close()
+    throw error instanceof TypeError || error instanceof RangeError ? new UsageError(reasonOf(error)) : error
+  }
 }
 
 /** Refuses what would let strangers in, or out, by default. */
@@ -130,6 +148,13 @@ function assertSafe({ host, targets, allowAnyPublicTarget, role }: Settings, isD
   }
 }
 
+/** Those of the settings that were given. */
+function givenOf<Key extends keyof Settings>(settings: Settings, ...keys: readonly Key[]) {
+  return Object.fromEntries(keys.filter((key) => settings[key] !== undefined).map((key) => [key, settings[key]])) as {
+    readonly [key in Key]?: NonNullable<Settings[Key]>
+  }
+}
+
 const isLocal = (host: string): boolean => host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))
 
 function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
@@ -139,11 +164,17 @@ function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
 }
 
 function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
-  const { tokens, policies, defaultPolicy, allowHttp, allowPrivate, targets } = settings
+  const { tokens, policies, defaultPolicy, credentials, signing, limits, tenants, bodySources } = settings
+  const { allowHttp, allowPrivate, targets } = settings
   return {
     tokens: isDev ? undefined : tokens,
     policies,
     defaultPolicy,
+    credentials,
+    signing,
+    limits,
+    tenants,
+    bodySources,
     allowHttp,
     ...(allowPrivate && { allowPrivate }),
     ...(targets && { targets }),
@@ -183,7 +214,8 @@ async function listenOn(service: Service, settings: Settings, tls: Tls | undefin
   const isWorker = role === 'worker'
   const own: PathFilter = (path) =>
     (!isWorker || servesPath(workerPaths, path)) && (adminPort === undefined || !servesPath(adminPaths, path))
-  const first = await listen(answer(own), { host, port, tls })
+  const uploads = settings.bodies !== undefined
+  const first = await listen(answer(own), { host, port, tls, uploads })
   if (adminPort === undefined) return [first]
   // the inspector asks for tasks, too, and asks where it comes from
   const second = await listen(

@@ -3,122 +3,38 @@
  * of its own; `fetch` answers requests, wherever they come from.
  */
 
-import type { RetryPolicy } from '../api/policy.ts'
 import type { TaskStore } from '../api/store.ts'
 import { CHECKS } from '../options/checks.ts'
-import type { RetentionOptions } from '../options/retention.ts'
+import type { ResolvedPolicy } from '../options/policy.ts'
+import { presets } from '../options/presets.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { hostDraw, random128 } from '../platform/random.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { RetryQueue } from '../queue/queue.ts'
 import { type Api, makeApi } from './api/api.ts'
-import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './api/context.ts'
+import type { ApiQueue, ApiSettings, ApiStore } from './api/context.ts'
 import { Operations } from './api/operations.ts'
-import { applyPolicies } from './api/policies.ts'
+import { applyPolicies, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
-import { makeGuard } from './guard.ts'
+import { BodySources } from './bodies/body-sources.ts'
+import { sweeperOf } from './bodies/sweeper.ts'
+import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
+import { Callbacks } from './callbacks.ts'
+import { type Credentials, makeCredentials, type ToldFailure } from './credentials.ts'
+import { queuedEvent, tellEvents } from './feed/events.ts'
+import { Feed } from './feed/feed.ts'
+import { type Guard, makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
+import { type ShareOptions, sharesOf } from './limits.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
-import {
-  agreeOnPartitions,
-  assertPartitionBy,
-  MOST_PARTITIONS,
-  oneQueue,
-  oneStore,
-  type PartitionBy,
-  shareOf,
-} from './partitions.ts'
+import { agreeOnPartitions, assertPartitionBy, MOST_PARTITIONS, oneQueue, oneStore, shareOf } from './partitions.ts'
+import { Secrets } from './secrets.ts'
+import { sendingOf } from './sending.ts'
+import type { ReloadableOptions, Service, ServiceLogEntry, ServiceOptions, TargetOptions } from './service-options.ts'
+import { makeSigning, type Signing } from './signing.ts'
 import { makeTransport, type TransportOptions } from './transport.ts'
-import { watchedStore } from './watched-store.ts'
-
-/** Where requests may go. A service sends what others ask it to send, so all that is not allowed is refused. */
-export type TargetOptions = Pick<
-  TransportOptions,
-  'allowHttp' | 'allowPrivate' | 'allowLoopback' | 'targets' | 'connectTimeoutMs' | 'egressProxy' | 'lookup' | 'ca'
->
-
-/** The part of the options that `reload` may change while the service runs. */
-export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'allowPrivate' | 'targets'> {
-  /** Tokens of those who may ask; each belongs to a tenant, whose tasks it sees. undefined: there are no tokens, and everyone may do everything. */
-  readonly tokens?: readonly ApiToken[] | undefined
-  /** Policies that the API can name and not change. They win over those of the store. @default none */
-  readonly policies?: readonly RetryPolicy[]
-  /** The policy of tasks that name none, laid over the defaults of what is handed over. @default `{ policyId: 'default' }` */
-  readonly defaultPolicy?: RetryPolicy
-}
-
-export interface ServiceOptions extends ReloadableOptions, TargetOptions {
-  /**
-   * Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. A list of up to 64 of them are
-   * partitions, always the same in the same order: a task lies in one of them. Each keeps to its share of every limit, rounded up, and keys,
-   * orders and circuits are each partition's own.
-   */
-  readonly store: TaskStore | readonly TaskStore[]
-  /** The part of a task that its partition goes by. It cannot be changed later, and nor can the number of partitions. @default 'tenant' */
-  readonly partitionBy?: PartitionBy
-  /** 'api' takes tasks and sends none, 'worker' sends and is asked for its health and metrics alone. @default 'all' */
-  readonly role?: 'all' | 'api' | 'worker'
-  /** Names that the service is called by, without a port. @default localhost, 127.0.0.1, [::1] */
-  readonly hostNames?: readonly string[]
-  /** Origins of pages that may ask. @default none */
-  readonly corsOrigins?: readonly string[]
-  /** Paces each token, in this process. @default no pace */
-  readonly rate?: RateSettings
-  /** `/metrics` asks for no token. @default false */
-  readonly metricsOpen?: boolean
-  /** No policy is changed over the API. @default false */
-  readonly policiesLocked?: boolean
-  /** A task whose URL carries a secret is refused, or stored with it. @default 'refuse' */
-  readonly urlSecrets?: 'refuse' | 'keep'
-  /** Largest request, in bytes. @default 1 MiB */
-  readonly maxBodyBytes?: number
-  /** Most attempts in flight over all processes. 1..=10_000. @default 200 */
-  readonly concurrency?: number
-  /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1..=10_000. @default 20 */
-  readonly concurrencyPerOrigin?: number
-  /** The time limit of an attempt whose policy has none, in milliseconds. @default 30_000 */
-  readonly attemptTimeoutMs?: number
-  /** How long a process that died keeps its tasks from the others, in milliseconds. 1_000..=3_600_000. @default 30_000 */
-  readonly leaseMs?: number
-  /** Tasks pending, in flight or dead letters. 1..=1_000_000. @default 1_000_000 */
-  readonly capacity?: number
-  /** Their bodies, in bytes. @default 4 GiB */
-  readonly capacityBytes?: number
-  /** @default 1 day for what has ended, up to 1,000,000; 30 days for dead letters, up to 100,000 */
-  readonly retention?: RetentionOptions
-  /** Shows the inspector at `/ui`: a page that asks this API, with the token that its user types in. @default false */
-  readonly ui?: boolean
-  /** The folder of `ui.js` and the files beside it: for a bundle, which has left them behind. @default the folder of the package */
-  readonly uiFolder?: string
-  /** Shown by `GET /` and in metrics. @default 'unknown' */
-  readonly version?: string
-  /** A line of the log. It never holds a query, a header or a body (S12). @default nothing is logged */
-  readonly log?: (entry: ServiceLogEntry) => void
-  readonly clock?: Clock
-}
-
-/** One line of the log. `level`: 'warn' and 'error' are for people, 'info' for each request and state. */
-export interface ServiceLogEntry {
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly event: string
-  readonly [field: string]: unknown
-}
-
-export interface Service {
-  /** The store is open, and tasks that were there are taken up. Rejects where the store cannot be opened. */
-  readonly ready: Promise<void>
-  /** Answers one request. Never rejects. */
-  fetch(request: Request, peer?: { readonly remoteAddress?: string }): Promise<Response>
-  /** Takes effect with the next request. Throws, and changes nothing, where an option is wrong. */
-  reload(options: ReloadableOptions): Promise<void>
-  /** `/readyz` says 503 from now on. */
-  leave(): void
-  /** Writes get 503 `draining` from now on, and no attempt begins. */
-  drain(): void
-  /** Lets attempts in flight end, or gives them back after `drainMs`, and closes the store. @default 10_000 */
-  close(options?: { readonly drainMs?: number }): Promise<void>
-}
+import { type StoreWatch, watchedStore } from './watched-store.ts'
 
 const DAY_MS = 86_400_000
 const MOST = 1_000_000
@@ -130,24 +46,63 @@ export function createService(options: ServiceOptions): Service {
   const inspector = options.ui === true ? readInspector(options.uiFolder) : undefined
   const { partitionBy = 'tenant' } = options
   assertPartitionBy(partitionBy)
+  const given = storesOf(options.store)
+  let shares = sharesOf(options, given.length, partitionBy)
+  let callbacks: Callbacks | undefined
+  const watchOf = (n: number): StoreWatch => ({
+    storeCalled: (...called) => metrics.storeCalled(...called),
+    claimed: (late) => metrics.claimed(late),
+    untold(count) {
+      metrics.untold(n, count)
+      if (count > 0) callbacks?.look()
+    },
+  })
   // nothing is sent or deleted by one share of the limits where the store is divided in another way
   let agreeing = (_: Promise<void>): void => {}
   const agreed = new Promise<void>((resolve) => {
     agreeing = resolve
   })
   agreed.catch(() => {}) // told by `ready`
-  const stores = storesOf(options.store).map((each) => watchedStore(each, metrics, clock, agreed))
+  const stores = given.map((each, n) =>
+    watchedStore(each, watchOf(n), clock, { mayTurn: agreed, shares: () => shares }),
+  )
   const first = stores[0] as ApiStore
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
   let { tokens } = options
-  let guard = makeGuard(targetsOf(options, metrics))
-  const transport = makeTransport({ ...targetsOf(options, metrics), guard: () => guard, clock })
+  let guardOf = guardsOf(options, metrics)
+  const transport = makeTransport({ ...targetsOf(options, metrics), guard: (tenant) => guardOf(tenant), clock })
+  const secrets = new Secrets({ clock })
+  const named = namedOf({ secrets, clock, log })
+  let { credentials, signing } = named(options)
+  const away = oncePerMinute(clock, (place, message) =>
+    log({ level: 'warn', event: 'bodies_failed', bodies: place, message }),
+  )
+  const bodies =
+    options.bodies &&
+    new TaskBodies(options.bodies, bodyLimitsOf(options), clock, ({ message, detail }) =>
+      away(options.bodies?.shown ?? '', detail === undefined ? message : `${message} (${detail})`),
+    )
+  const bodySources = new BodySources(options.bodySources ?? {}, {
+    clock,
+    maxBytes: bodyLimitsOf(options).maxUploadBytes,
+    failed: ({ message, detail }, bucket) => away(bucket, detail === undefined ? message : `${message} (${detail})`),
+  })
+  const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
+  const sending = {
+    send: transport.send,
+    credentials: () => credentials,
+    signing: () => signing,
+    bodies,
+    sources: bodySources,
+    refused: (why: string) => refused('', why),
+  }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
   for (const each of queues) {
-    const { settings } = internalsOf(each).host
-    settings.leaseMs = options.leaseMs ?? 30_000
-    settings.fetchOf = (principal) => (url, init) => transport.send(principal, String(url), init ?? {})
+    const { host } = internalsOf(each)
+    host.settings.leaseMs = options.leaseMs ?? 30_000
+    host.settings.sendingOf = (record) => sendingOf(record, sending)
+    host.unparkedBy = 'POST /retry-tasks/{taskId}/due, or a reload of the settings'
     each.on('degraded', (told) => log({ level: 'warn', event: 'degraded', ...told }))
     each.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
     each.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
@@ -156,6 +111,12 @@ export function createService(options: ServiceOptions): Service {
     })
   }
   metrics.watch(queues)
+  const feed = new Feed({
+    clock,
+    process: random128(hostDraw()),
+    source: (emit) => tellEvents(queues, emit),
+    broadcast: first.broadcast,
+  })
   const own = queues[0] as RetryQueue
   const { host } = internalsOf(own)
   const queue: ApiQueue = queues.length === 1 ? own : oneQueue(queues)
@@ -165,6 +126,7 @@ export function createService(options: ServiceOptions): Service {
   // what an 'api' takes in, others send
   if (role === 'api') pause()
 
+  const sweeper = options.bodies && sweeperOf(options.bodies, bodyLimitsOf(options), clock, log)
   const state = { isReady: false, isLeaving: false, isDraining: false }
   const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
   let operations: Operations | undefined
@@ -177,14 +139,32 @@ export function createService(options: ServiceOptions): Service {
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const { sanitizer } = host
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
-    operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
-    if (role !== 'api') operations.start()
+    operations = new Operations({ store, clock, bodies, sanitizer, log: told, owner: random128(hostDraw()) })
+    callbacks = new Callbacks({
+      ...{ store, clock, bodies, sanitizer, log: told },
+      policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
+      told: (outcome) => metrics.told(outcome),
+      left: (count) => metrics.leftUntold(count),
+      queued: (task) => {
+        if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
+      },
+    })
+    if (role !== 'api') {
+      operations.start()
+      callbacks.start()
+    }
+    sweeper?.start()
     const api = makeApi({
+      events: feed,
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
-      checkTarget: (url) => {
-        const refusal = guard.check(url)
+      checkTarget: (url, tenant) => {
+        const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
+      bodies,
+      bodySources,
+      refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
+      refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),
       settings: () => settings,
       tokens: () => tokens,
       state: { isReady: () => state.isReady && !state.isLeaving, isStoreWell, isDraining: () => state.isDraining },
@@ -203,12 +183,21 @@ export function createService(options: ServiceOptions): Service {
     ready: opening.then(() => {}),
     fetch: (request, peer) => opening.then((api) => api.fetch(request, peer), cannotOpen),
     async reload(given) {
-      const next = makeGuard(targetsOf({ ...options, ...given }, metrics))
+      const next = guardsOf({ ...options, ...given }, metrics)
+      const nextShares = sharesOf({ ...options, ...given }, stores.length, partitionBy)
       const nextSettings = settingsOf({ ...options, ...given })
+      const nextNamed = named(given)
+      const setSources = bodySources.changed(given.bodySources ?? {})
       await applyPolicies(store.registry, given.policies ?? [])
-      guard = next
+      guardOf = next
+      shares = nextShares
+      setSources()
+      ;({ credentials, signing } = nextNamed)
+      secrets.forget()
       settings = nextSettings
       tokens = given.tokens
+      // what was parked for want of its credential may have it now
+      await store.unpark?.({}).catch(() => log({ level: 'warn', event: 'unpark_failed' }))
     },
     leave() {
       state.isLeaving = true
@@ -217,15 +206,28 @@ export function createService(options: ServiceOptions): Service {
       state.isLeaving = true
       state.isDraining = true
       pause()
+      feed.close()
     },
     async close({ drainMs = 10_000 } = {}) {
       state.isLeaving = true
       state.isDraining = true
+      feed.close()
       await opening.catch(() => {}) // told by `ready`
-      await operations?.stop()
+      await Promise.all([operations?.stop(), callbacks?.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
+      await sweeper?.stop()
+      await bodySources.close()
+      await options.bodies?.close()
     },
+  }
+}
+
+function bodyLimitsOf({ inlineBodyBytes, maxUploadBytes, uploadTtlMs }: ServiceOptions): BodyLimits {
+  return {
+    inlineBytes: inlineBodyBytes ?? 64 * 1024,
+    maxUploadBytes: maxUploadBytes ?? 2 ** 30,
+    uploadTtlMs: uploadTtlMs ?? 35 * DAY_MS,
   }
 }
 
@@ -289,11 +291,69 @@ function settingsOf(options: ServiceOptions): ApiSettings {
   }
 }
 
+/** The guard of each tenant: that of the service, and its own targets among what that lets through. */
+function guardsOf(
+  options: TargetOptions & Pick<ShareOptions, 'tenants'>,
+  metrics: ServiceMetrics,
+): (tenant: string | null) => Guard {
+  const all = makeGuard(targetsOf(options, metrics))
+  const own = new Map<string, Guard>()
+  for (const [tenant, { targets }] of Object.entries(options.tenants ?? {})) {
+    if (targets) own.set(tenant, within(all, makeGuard(targetsOf({ ...options, targets }, metrics))))
+  }
+  return (tenant) => (tenant === null ? all : (own.get(tenant) ?? all))
+}
+
+/** A guard that lets through what both do. Addresses are judged alike. */
+const within = (all: Guard, own: Guard): Guard => ({
+  check: (url) => all.check(url) ?? own.check(url),
+  resolve: (hostname) => own.resolve(hostname),
+  refuseAddress: (hostname, address) => own.refuseAddress(hostname, address),
+})
+
 function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOptions {
   const { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca } = options
   const all = { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca }
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
+}
+
+/** The policy that is registered as `callbacks`, else the preset for webhooks, whose receivers may fail in any passing way: they know each end by its key. */
+const callbackPolicy = (policies: Policies) => async (): Promise<ResolvedPolicy> => {
+  const registered = await policies.get(CALLBACK_POLICY)
+  if (registered) return policies.resolve(CALLBACK_POLICY, undefined)
+  return policies.resolve(presets.svix.policyId, { retryableStatusCodes: 'broad' })
+}
+
+const CALLBACK_POLICY = 'callbacks'
+
+/** The refusal for who has sent the name, without it: it may be the credential itself, sent in the place of its name. */
+const refusalIn = (given: unknown, name: string): string | undefined =>
+  typeof given === 'string' ? given.replace(` '${name}'`, ' of this name') : undefined
+
+/** Makes what tasks name of the options, with what all of them share. Throws a TypeError that names an option. */
+function namedOf({ secrets, clock, log }: { secrets: Secrets; clock: Clock; log: (entry: ServiceLogEntry) => void }) {
+  const told = (event: string): ToldFailure =>
+    oncePerMinute(clock, (name, message) => log({ level: 'warn', event, name, message }))
+  const [credentialFailed, signingFailed] = [told('credential_failed'), told('signing_failed')]
+  return ({ credentials = {}, signing = {} }: ReloadableOptions): { credentials: Credentials; signing: Signing } => ({
+    credentials: makeCredentials(credentials, secrets, credentialFailed),
+    signing: makeSigning(signing, { secrets, clock, told: signingFailed }),
+  })
+}
+
+/** Tells one thing of a name once a minute: a thousand attempts in that time fail for the same cause. */
+function oncePerMinute(clock: Clock, tell: ToldFailure): ToldFailure {
+  const toldAt = new Map<string, number>()
+  return (name, why) => {
+    const now = clock.monotonic()
+    const key = `${name} ${why}`
+    const last = toldAt.get(key)
+    if (last !== undefined && now - last < 60_000) return
+    if (toldAt.size > 1_000) toldAt.clear()
+    toldAt.set(key, now)
+    tell(name, why)
+  }
 }
 
 function cannotOpen(): Response {

@@ -11,6 +11,8 @@ export interface Found {
   /** The store's address, without secrets. */
   readonly store: string
   readonly durability: Durability
+  /** Where large bodies are kept, without secrets. undefined: with their tasks. */
+  readonly bodies?: string | undefined
 }
 
 /** A fact, for people and for machines. */
@@ -28,7 +30,7 @@ const SURVIVES: Readonly<Record<Durability, string>> = {
 
 const line = (name: string, text: string): string => `  ${name.padEnd(10)} ${text}`
 
-export function factsOf(settings: Settings, { isDev, ports, store, durability }: Found): readonly Fact[] {
+export function factsOf(settings: Settings, { isDev, ports, store, durability, bodies }: Found): readonly Fact[] {
   const [port = 0, adminPort] = ports
   const scheme = settings.tlsCert === undefined ? 'http' : 'https'
   const shownHost = settings.host.includes(':') ? `[${settings.host}]` : settings.host
@@ -38,6 +40,7 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
       text: line('store', `${store} (${SURVIVES[durability]})`),
       fields: { event: 'store', store, durability },
     },
+    ...(bodies === undefined ? [] : [{ text: line('bodies', bodies), fields: { event: 'bodies', bodies } }]),
     { text: line('listening', url), fields: { event: 'listening', url } },
   ]
   if (settings.partitions > 1) facts.push(partitionsFact(settings))
@@ -54,6 +57,10 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
     const tenants = new Set(tokens.flatMap(({ tenant }) => tenant ?? [])).size
     const text = `${count(tokens.length, 'token')}, ${count(tenants, 'tenant')}`
     facts.push({ text: line('callers', text), fields: { event: 'tokens', tokens: tokens.length, tenants } })
+  }
+  const names = { credentials: Object.keys(settings.credentials), signing: Object.keys(settings.signing) }
+  for (const [what, list] of Object.entries(names)) {
+    if (list.length > 0) facts.push({ text: line(what, list.join(', ')), fields: { event: what, names: list } })
   }
   if (role !== 'api') facts.push(targetsFact(settings, isDev))
   if (role !== 'all') facts.push({ text: line('role', ROLES[role]), fields: { event: 'role', role } })

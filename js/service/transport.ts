@@ -11,7 +11,7 @@ import { assertNotAborted } from '../platform/abort.ts'
 import { systemClock } from '../platform/clock.ts'
 import { CLIENT_OPTIONS, Connection, type Lines } from './connection.ts'
 import { type Dial, dialTcp } from './dial.ts'
-import { exchange, type Line } from './exchange.ts'
+import { exchange, type Line, type StreamedBody } from './exchange.ts'
 import { type Guard, type GuardOptions, makeGuard, TargetRefusedError } from './guard.ts'
 import { parsed } from './targets.ts'
 
@@ -19,12 +19,13 @@ const CONNECT_MS = 3_000
 const MAX_SOCKET_AGE_MS = 60_000
 
 /**
- * Sends one request for a tenant, as `fetch` would with `redirect: 'manual'`. The answer has no body: it was dropped.
+ * Sends one request for a tenant, as `fetch` would with `redirect: 'manual'`, with the body of `init`, or the streamed one. The answer has
+ * no body: it was dropped.
  *
  * Rejects with `TargetRefusedError`, with the reason of `init.signal`, with a `TimeoutError` where the name or the connection took
  * too long, or with the error of the connection.
  */
-export type Send = (tenant: string | null, url: string, init: RequestInit) => Promise<Response>
+export type Send = (tenant: string | null, url: string, init: RequestInit, streamed?: StreamedBody) => Promise<Response>
 
 export interface TransportOptions extends GuardOptions {
   /** The guard, or the one of each tenant, asked before each request: another one applies to what is sent from then on. @default made of these options */
@@ -85,7 +86,7 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
   }
 
   return {
-    async send(tenant, url, init) {
+    async send(tenant, url, init, streamed) {
       if (isClosed) throw new RedriveError('TRANSPORT_CLOSED', 'nothing is sent any more: the service is closed')
       assertNotAborted(init.signal ?? null)
       const own = guardOf(tenant)
@@ -93,7 +94,7 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
       const refusal = own.check(target ?? url)
       if (refusal) throw new TargetRefusedError(refusal)
       if (!target) throw new TypeError('Failed to construct a request: its target is no URL')
-      return exchange(() => lineTo(target.origin, tenant, own), target, init, clock)
+      return exchange(() => lineTo(target.origin, tenant, own), target, init, clock, streamed)
     },
     async close() {
       isClosed = true

@@ -1,41 +1,58 @@
-/** A store whose calls are timed and whose faults are counted. It answers exactly as the store does, and has no homes. */
+/**
+ * A store whose calls are timed and whose faults are counted. It answers exactly as the store does, and has no homes. Once it is closed it stays so: what
+ * still runs of a request would open it again, and its connections would keep the process.
+ */
 
-import type { Step, TaskStore, Turn } from '../api/store.ts'
+import { RedriveError } from '../api/errors.ts'
+import type { Report, Step, StoreTerms, TaskStore, Turn } from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ApiStore } from './api/context.ts'
+import type { Shares } from './limits.ts'
 
 /** Hears of each call of a store that has ended. `code`: of the error that it rejected with. */
 export interface StoreWatch {
   storeCalled(call: string, ms: number, code: string | undefined): void
   /** A turn that could claim has ended. `lateMs`: of each task that it has claimed, the time since its own wait was over. */
   claimed(lateMs: readonly number[]): void
+  /** Ends that are to be told, after a turn. */
+  untold(count: number): void
 }
 
 /** Calls that say nothing of the store's health: they only listen, or end it. */
 const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
+/** The service's own additions to what its queue asks of the store. */
+export interface StoreAdditions {
+  /** No turn is made before it resolves, and none at all where it rejects. */
+  readonly mayTurn?: Promise<void>
+  /** Limits as they are now. */
+  shares?(): Shares
+}
+
 /**
- * `mayTurn`: no turn is made before it resolves, and none at all where it rejects.
  * @throws TypeError where the store is not for everyone, or lacks what a service needs of it
  */
 export function watchedStore(
   store: TaskStore,
   watch: StoreWatch,
   clock: Clock,
-  mayTurn: Promise<void> = Promise.resolve(),
+  { mayTurn = Promise.resolve(), shares }: StoreAdditions = {},
 ): ApiStore {
   if (store.everyone !== true) {
     throw new TypeError(
       'createService.store: expected a store for everyone, such as sqliteStore({ path, everyone: true })',
     )
   }
-  if (!store.due || !store.registry || !store.pauses) {
+  if (!store.due || !store.registry || !store.pauses || !store.untold || !store.told) {
     throw new TypeError(
-      'createService.store: expected a store with due(), registry and pauses: memory, SQLite or Redis',
+      'createService.store: expected a store with due(), registry, pauses and untold(): memory, SQLite or Redis',
     )
   }
+  let isClosed = false
   const timed = (name: string, target: object, method: (...given: unknown[]) => unknown) =>
     function call(...given: unknown[]): unknown {
+      if (isClosed)
+        return Promise.reject(new RedriveError('QUEUE_CLOSED', 'the service was closed, and its store with it'))
       const from = clock.monotonic()
       const answer = method.apply(target, given)
       if (answer instanceof Promise) {
@@ -43,7 +60,9 @@ export function watchedStore(
         answer.then(
           (value) => {
             ended()
-            if (name === 'turn' && (given[0] as Step).claim) watch.claimed(lateIn(value as Turn))
+            if (name !== 'turn') return
+            if ((given[0] as Step).claim) watch.claimed(lateIn(value as Turn))
+            watch.untold((value as Turn).untold ?? 0)
           },
           (error) => ended(codeOf(error)),
         )
@@ -60,9 +79,16 @@ export function watchedStore(
         const value = Reflect.get(target, key, target)
         const name = `${prefix}${String(key)}`
         if (name === 'turn') {
-          const turn = (...given: unknown[]) =>
-            mayTurn.then(() => store.turn(...(given as Parameters<TaskStore['turn']>)))
-          known.set(key, timed(name, target, turn))
+          const turn = (step: Step) => mayTurn.then(() => store.turn(limited(step, shares)))
+          known.set(key, timed(name, target, turn as (...given: unknown[]) => unknown))
+        } else if (name === 'configure' && shares) {
+          const quotaOf: StoreTerms['quotaOf'] = (principal) => shares().quotaOf?.(principal)
+          known.set(key, (terms: StoreTerms, report: Report) => store.configure?.({ ...terms, quotaOf }, report))
+        } else if (name === 'close') {
+          known.set(key, () => {
+            isClosed = true
+            return store.close()
+          })
         } else if (typeof value === 'function')
           known.set(key, UNTIMED.has(name) ? value.bind(target) : timed(name, target, value))
         else if (key === 'registry' || key === 'pauses') known.set(key, watched(value, `${name}.`))
@@ -74,6 +100,9 @@ export function watchedStore(
   }
   return watched(store, '') as ApiStore
 }
+
+const limited = (step: Step, shares: StoreAdditions['shares']): Step =>
+  step.claim && shares ? { ...step, claim: { ...step.claim, ...shares().claim } } : step
 
 const lateIn = ({ now, claimed }: Turn): readonly number[] =>
   claimed.flatMap(({ dueAt }) => (dueAt === undefined ? [] : Math.max(0, now - dueAt)))

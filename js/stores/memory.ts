@@ -8,18 +8,19 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import type {
-  Counts,
-  Enqueued,
-  NewTask,
-  OwnCounts,
-  Pauses,
-  Registry,
-  Step,
-  StoredTask,
-  StoreTerms,
-  TaskStore,
-  Turn,
+import {
+  type Counts,
+  type Enqueued,
+  type NewTask,
+  type OwnCounts,
+  type Pauses,
+  type Registry,
+  type Step,
+  type StoredTask,
+  type StoreTerms,
+  type TaskStore,
+  type Turn,
+  UNTOLD_COUNTED,
 } from '../api/store.ts'
 import type { AttemptLog, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { check, oneOf, type Rules } from '../options/check.ts'
@@ -30,10 +31,12 @@ import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
 import { flush, makeDueIn, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
+import { shareOf } from './memory/quotas.ts'
 import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memory/reads.ts'
 import { pausesOf, registryOf } from './memory/registry.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { endLate, type Found, holdNamed, renew, retain, settle, takeBack } from './memory/settle.ts'
+import { markTold, showEnd, untoldOf } from './memory/untold.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -63,6 +66,8 @@ export class MemoryStore implements TaskStore {
     holdHome: async (owner, forMs) => this.#holdHome(owner, forMs),
     live: async () => this.#live(),
   }
+  readonly untold?: Required<TaskStore>['untold']
+  readonly told?: Required<TaskStore>['told']
   readonly registry: Registry
   readonly pauses: Pauses
   readonly #clock: Clock
@@ -75,7 +80,11 @@ export class MemoryStore implements TaskStore {
     const { everyone, ...rest } = options
     check('memoryStore', options, RULES)
     const { clock, terms } = resolveTerms('memoryStore', rest)
-    if (everyone) this.everyone = everyone
+    if (everyone) {
+      this.everyone = everyone
+      this.untold = async (limit) => untoldOf(this.#rows).slice(0, Math.max(0, limit)).map(showEnd)
+      this.told = async (ends) => this.#step(() => markTold(this.#rows, ends))
+    }
     this.#rows = new Rows(everyone === true)
     this.registry = registryOf()
     this.pauses = pausesOf(this.#rows, () => this.#tell())
@@ -105,8 +114,9 @@ export class MemoryStore implements TaskStore {
       const claimed = claim
         ? claimDue(rows, claim, owner, found, now)
         : { claimed: [], more: false, blockedByLimit: false }
-      const { more: _, ...rest } = claimed
+      const { more: _, tokenAt: __, ...rest } = claimed
       const { ended, unreadable } = found
+      const untold = Math.min(UNTOLD_COUNTED, untoldOf(rows).length)
       return {
         now,
         settled,
@@ -117,6 +127,7 @@ export class MemoryStore implements TaskStore {
         counts: { ...rows.counts },
         ...(trimmed > 0 ? { trimmed } : {}),
         ...(unreadable > 0 ? { unreadable } : {}),
+        ...(untold > 0 ? { untold } : {}),
       }
     })
   }
@@ -215,7 +226,12 @@ export class MemoryStore implements TaskStore {
   async countsOf(principal: string | null): Promise<OwnCounts> {
     const own = [...this.#rows.all()].filter((row) => matches(row, { principal }) && !row.unreadable)
     const count = (status: TaskStatus) => own.filter((row) => row.status === status).length
-    return { pending: count('PENDING'), inFlight: count('IN_FLIGHT'), exhausted: count('EXHAUSTED') }
+    return {
+      pending: count('PENDING'),
+      inFlight: count('IN_FLIGHT'),
+      exhausted: count('EXHAUSTED'),
+      ...(this.everyone && { bytes: shareOf(this.#rows, principal).bytes }),
+    }
   }
 
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {

@@ -13,11 +13,13 @@ import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
 import { assertStorable } from './engine/sound.ts'
 import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
+import { broadcastOn } from './redis/broadcast.ts'
 import { portOf, reopening } from './redis/client.ts'
 import * as control from './redis/control.ts'
 import { EnqueueGroup } from './redis/enqueue.ts'
 import * as reads from './redis/reads.ts'
 import { type Durably, pausesOf, registryOf } from './redis/registry.ts'
+import { messagesOf } from './redis/scripts.ts'
 import { ACK_TIMEOUT_MS, Server } from './redis/server.ts'
 import { Session } from './redis/session.ts'
 import { turn } from './redis/turn.ts'
@@ -69,7 +71,12 @@ const RULES: Rules<RedisStoreOptions> = {
   everyone: flag,
 }
 
+type Ends = Parameters<Required<TaskStore>['told']>[0]
+
 const ANSWER_MS = 10_000
+
+const unsaid = (name: string, error: unknown): string =>
+  `the store '${name}' in Redis: its processes do not hear each other's events (${String(error)})`
 
 /** A store in Redis. Nothing is sent before it is used. */
 export function redisStore(options: RedisStoreOptions): TaskStore {
@@ -100,12 +107,21 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
     await session.inTime(server.confirm(apart))
     return said
   }
+  const broadcast = options.everyone
+    ? broadcastOn({
+        port,
+        channel: messagesOf(name),
+        clock,
+        told: (error) => session.report?.('storage_unavailable', unsaid(name, error)),
+      })
+    : undefined
   return {
     get durability(): Durability {
       return server.durability
     },
     idleCheckMs,
     ...(options.everyone && { everyone: true }),
+    ...(broadcast && { broadcast }),
     configure(wanted, report) {
       session.terms = { ...wanted, retention: { ...wanted.retention } }
       if (report) session.report = report
@@ -145,13 +161,22 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       holdHome: async (owner, forMs) => void (await session.command('home', owner, String(forMs))),
       live: async () => ((await session.command('homes')) as readonly { toString(): string }[]).map(String).sort(),
     },
+    ...(options.everyone && {
+      untold: (limit: number) => reads.untold(session, limit),
+      told: (ends: Ends) => control.told(session, ends),
+    }),
     registry: registryOf(session, durably),
     pauses: pausesOf(session, durably),
     async close() {
       await group.idle()
       await server.close()
       session.reopen()
-      await Promise.all([port.close(), apart.close()])
+      session.giveUp()
+      const close = () => Promise.all([port.close(), apart.close()])
+      await close()
+      // a call that was under way may have made one more connection, which would keep its process
+      await session.idle()
+      await close()
     },
   }
 }

@@ -20,13 +20,15 @@ import { turn, withMended } from './engine/turn.ts'
 import type { Database } from './sql/database.ts'
 import { ownCountsByName } from './sql/own-counts.ts'
 import { reads } from './sql/reads.ts'
-import type { Transaction } from './sql/transaction.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
+import { bytesOf } from './sqlite/shares.ts'
+import type { FileTransaction } from './sqlite/transaction.ts'
+import { untoldOf } from './sqlite/untold.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
@@ -86,7 +88,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       const made = await watch.writeTurn((tx) => {
         const made = runNow(turn(tx, step))
         if (losesRows(file, tx, step, made)) file.suspectDamage()
-        return made
+        return tx.ledger?.completed(made) ?? made
       })
       return withMended(made, file.takeMended())
     },
@@ -97,6 +99,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         return bytes
       }),
     due: dueOf(backend),
+    ...(everyone && untoldOf(file)),
     subscribe: (listener) => file.listen(listener),
     registry: registryOf(file),
     pauses: pausesOf(file),
@@ -127,12 +130,14 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
 const ofAll = (step: Step): Step => ({ ...step, claim: step.claim && { ...step.claim, principal: null } })
 
 /** Whether an index of the file has kept something from a turn. What was not settled costs a look each time, what was not claimed now and then. */
-const losesRows = (file: StoreFile, { database, now, lineup }: Transaction, step: Step, made: Turn): boolean =>
-  losesSettled(database, step, made) ||
-  (step.claim !== null &&
-    isIdle(step, made) &&
-    file.mayLook(!made.nextInMs) &&
-    losesDue(database, now, step.owner, step.claim, lineup))
+const losesRows = (file: StoreFile, tx: FileTransaction, step: Step, made: Turn): boolean =>
+  losesSettled(tx.database, step, made) ||
+  (step.claim !== null && isIdle(step, made) && file.mayLook(!made.nextInMs) && losesDue(tx, step.owner, step.claim))
+
+const countsOf: typeof ownCountsByName = (database, principal) => ({
+  ...ownCountsByName(database, principal),
+  bytes: bytesOf(database, principal),
+})
 
 /** Only enqueues wait for the disk: see above. */
 function backendOf(file: StoreFile): Backend<Database> {
@@ -141,7 +146,7 @@ function backendOf(file: StoreFile): Backend<Database> {
       file.terms = terms
       if (report) file.report = report
     },
-    reads: file.everyone ? { ...reads, countsOf: ownCountsByName } : reads,
+    reads: file.everyone ? { ...reads, countsOf } : reads,
     read: async (question) => file.read(question),
     write: (step, { erases = false }) => file.write((tx) => runNow(step(tx)), { erases }),
   }

@@ -48,8 +48,14 @@ function modules() {
   const all = readdirSync(at('js'), { recursive: true }).map((path) => join('js', path).replaceAll('\\', '/'))
   const ours = all.filter((path) => /\.[jt]s$/.test(path) && !path.endsWith('.d.ts') && !isApart(path)).sort()
   const isPacked = (path) => /generated|inline|file/.test(path)
-  return [...ours.filter(isPacked), ...ours.filter((path) => !isPacked(path)).reverse()]
+  const others = ours.filter((path) => !isPacked(path)).reverse()
+  // last: what no other module imports must not change the order of what everything holds
+  const isOnTop = (path) => path.startsWith('js/compat') || isNodes(path)
+  return [...ours.filter(isPacked), ...others.filter((path) => !isOnTop(path)), ...others.filter(isOnTop)]
 }
+
+/** Adapters for libraries of Node, which no other entry loads: last, so that they move nothing in the files of the others. */
+const isNodes = (path) => /^js\/adapters\/(grpc|undici)(\/|\.ts$)/.test(path)
 
 /** Bundled by themselves, with what they alone use: see service.mjs and ui.mjs. */
 const isApart = (path) =>

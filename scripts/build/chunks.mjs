@@ -15,10 +15,25 @@ const GROUPS = {
   named: ['js/exports.ts'],
 }
 
+/**
+ * Modules that stay in one file although an entry for Node alone needs some of them and not the others: cut for its sake, they would compress
+ * worse for all that load both.
+ */
+const TOGETHER = [
+  ['js/core/generated/codes.ts', 'js/options/policy.ts', 'js/options/policy-rules.ts', 'js/options/task-rules.ts'],
+  ['js/call/discard.ts', 'js/call/accepted.ts', 'js/call/redirects.ts', 'js/call/own-error.ts'],
+]
+
 const IMPORTS = /from\s*"(\.[^"]+)"/g
 
+/** Name of the chunk that is made of a module by itself. */
+const nameOf = (module) =>
+  basename(module)
+    .replace(/\.[jt]s$/, '')
+    .replace('.', '-')
+
 /** File of a module that esbuild has made -> the chunk it belongs to, where it is in a group. */
-function groupsOf(texts, names, fileOf, entries) {
+function groupsOf(texts, moduleOf, fileOf, entries) {
   const groups = new Map(entries.map((module) => [fileOf(module), undefined]))
   for (const [name, modules] of Object.entries(GROUPS)) {
     const seen = new Set()
@@ -26,11 +41,15 @@ function groupsOf(texts, names, fileOf, entries) {
       if (seen.has(file)) return
       seen.add(file)
       // of the numbers of the core a first attempt needs those alone that the minifier has written out
-      if (names.get(file) === 'codes') return
+      if (nameOf(moduleOf.get(file) ?? '') === 'codes') return
       if (!groups.has(file)) groups.set(file, name)
       for (const [, path] of texts.get(file).matchAll(IMPORTS)) visit(resolve(dirname(file), path))
     }
     for (const module of modules) visit(fileOf(module))
+  }
+  for (const [file, module] of moduleOf) {
+    const together = TOGETHER.find((each) => each.includes(module))
+    if (together && !groups.has(file)) groups.set(file, together.at(-1))
   }
   return groups
 }
@@ -39,21 +58,15 @@ function groupsOf(texts, names, fileOf, entries) {
 export async function writeChunks({ outputFiles, metafile }, entries, outdir, external) {
   const texts = new Map(outputFiles.map(({ path, text }) => [path, text]))
   const files = new Map()
-  const names = new Map()
+  const moduleOf = new Map()
   for (const [path, { inputs, entryPoint }] of Object.entries(metafile.outputs)) {
     // every module is an entry: where others import it, its file passes on what is in another
     if (entryPoint) files.set(entryPoint, at(path))
     const [module = entryPoint] = Object.keys(inputs)
-    if (module)
-      names.set(
-        at(path),
-        basename(module)
-          .replace(/\.[jt]s$/, '')
-          .replace('.', '-'),
-      )
+    if (module) moduleOf.set(at(path), module)
   }
   const fileOf = (module) => files.get(module)
-  const groups = groupsOf(texts, names, fileOf, Object.values(entries))
+  const groups = groupsOf(texts, moduleOf, fileOf, Object.values(entries))
   const fromMemory = {
     name: 'from-memory',
     resolveId: (id, importer) => {
@@ -80,7 +93,7 @@ export async function writeChunks({ outputFiles, metafile }, entries, outdir, ex
   await bundle.write({
     dir: outdir,
     chunkFileNames: ({ name, facadeModuleId, moduleIds }) =>
-      `${name in GROUPS ? name : (names.get(facadeModuleId ?? moduleIds.at(-1)) ?? 'helpers')}-[hash].js`,
+      `${name in GROUPS ? name : nameOf(moduleOf.get(facadeModuleId ?? moduleIds.at(-1)) ?? 'helpers')}-[hash].js`,
     hashCharacters: 'base36',
     // the import of what an import imports: bundlers warn of it, since it has no effect
     hoistTransitiveImports: false,

@@ -7,7 +7,11 @@ import { StepError } from '../lib/steps.mjs'
 import { withoutSourceMap } from './source-maps.mjs'
 
 /** File that the `edge-light` condition picks -> the file it is made from. */
-export const edgeEntries = { 'index.edge-light': 'index.workerd', 'core.edge-light': 'core.workerd' }
+export const edgeEntries = {
+  'index.edge-light': 'index.workerd',
+  'core.edge-light': 'core.workerd',
+  'compat-axios-retry.edge-light': 'compat-axios-retry.workerd',
+}
 
 const imports = /((?:from|import)\s*\(?\s*")\.\/([^"]+)(")/g
 

@@ -2,7 +2,7 @@
 // A new one needs a line here, an export in pkg-template/package.json, and, if it is for Node alone, its place in `nodeOnly`
 // and in the two tsconfig.build files.
 
-/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `index.page`. */
+/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `*.page`. */
 export const entries = {
   index: 'js/index.ts',
   'index.page': 'js/index.page.ts',
@@ -13,6 +13,11 @@ export const entries = {
   axios: 'js/adapters/axios.ts',
   prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
+  express: 'js/adapters/express.ts',
+  fastify: 'js/adapters/fastify.ts',
+  hono: 'js/adapters/hono.ts',
+  grpc: 'js/adapters/grpc.ts',
+  undici: 'js/adapters/undici.ts',
   testing: 'js/testing.ts',
   store: 'js/store.ts',
   memory: 'js/stores/memory.ts',
@@ -23,6 +28,10 @@ export const entries = {
   'background-sync': 'js/background-sync.ts',
   'service-worker': 'js/service-worker.ts',
   cloudflare: 'js/cloudflare.ts',
+  'compat-axios-retry': 'js/compat-axios-retry.ts',
+  'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
+  'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
+  'compat-workbox': 'js/compat/workbox.ts',
 }
 
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */
@@ -37,4 +46,4 @@ export const uiEntries = {
 }
 
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
-export const nodeOnly = ['node', 'sqlite', 'redis']
+export const nodeOnly = ['node', 'sqlite', 'redis', 'express', 'fastify', 'grpc', 'undici']

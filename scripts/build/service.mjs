@@ -10,23 +10,29 @@ import { serviceEntries } from './entries.mjs'
 /** Some of the libraries are CommonJS, and ask for Node's modules by `require`. */
 const REQUIRE = "import { createRequire as $require } from 'node:module';const require = $require(import.meta.url);"
 
-/** An optional part of the client of Redis, which it goes on without. */
-const external = ['@node-rs/xxhash']
+/** An optional part of the client of Redis, and the SDK that finds the credentials of roles, which the user installs. The service goes on without. */
+const external = ['@node-rs/xxhash', '@aws-sdk/credential-providers']
 
 /**
  * Leaves out what nothing asks for and no bundler finds out: undici's main file requires all of its parts (fetch, caches, web sockets),
- * and zod's passes on the messages in forty languages.
+ * zod's passes on the messages in forty languages, and that of AWS' signer has the whole core of their SDK.
  */
 const lean = {
   name: 'lean',
   setup({ onResolve, onLoad, resolve }) {
     onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'lean' }))
     onLoad({ filter: /./, namespace: 'lean' }, () => ({
-      contents: ['Client', 'ProxyAgent']
+      contents: ['Client', 'Pool', 'ProxyAgent']
         .map((name) => `export { default as ${name} } from '${undiciFile(name)}'`)
         .join('\n'),
       resolveDir: at(),
     }))
+    // its other form is one file that asks for the whole of the SDK's core
+    onResolve({ filter: /^@smithy\/signature-v4$/ }, () => ({
+      path: at('node_modules', '@smithy', 'signature-v4', 'dist-es', 'index.js'),
+    }))
+    // asked for by parts that are left out, and a file of its own all the same
+    onResolve({ filter: /^@smithy\/core\/event-streams$/ }, ({ path }) => ({ path, external: true }))
     onResolve({ filter: /\/locales\/index\.js$/ }, async ({ path, ...about }) => {
       if (about.pluginData === lean) return undefined
       const found = await resolve(path, { ...about, pluginData: lean })

@@ -15,7 +15,8 @@ const ROW = 33 // from row to row
 const BOX = 15
 const LEFT = 14
 const TOP = 16
-const WIDTH = 444
+/** Room for the words of a folder, right of its box. */
+const LABEL = 130
 
 const folderOf = (module) => (module.includes('/') ? module.slice(0, module.indexOf('/')) : 'entries')
 const spaced = (number) => number.toLocaleString('en')
@@ -54,6 +55,7 @@ const strength = (count) => (count < 5 ? 'a' : count < 20 ? 'b' : 'c')
 /** Every row is a folder. Its box stands right of the cells of its imports, and every column ends on the box it is of. */
 export function draw({ folders, arrows }) {
   const index = new Map(folders.map(({ name }, row) => [name, row]))
+  const width = LEFT + folders.length * STEP + LABEL
   const x = (row) => LEFT + (folders.length - 1 - row) * STEP + STEP / 2
   const y = (row) => TOP + row * ROW + ROW / 2
   const cells = [...arrows].map(([key, count]) => {
@@ -89,16 +91,16 @@ export function draw({ folders, arrows }) {
   const end = wrong === 0 ? 'All arrows point down.' : `Arrows that point up: ${wrong}.`
   const legend = ['A number counts imports', "from its row's folder to the one", 'its column ends on.', end]
   const notes = legend.map(
-    (line, at) => `<text class="soft" x="${WIDTH - 14}" y="${bottom - 66 + at * 16}" text-anchor="end">${line}</text>`,
+    (line, at) => `<text class="soft" x="${width - 14}" y="${bottom - 66 + at * 16}" text-anchor="end">${line}</text>`,
   )
   const height = bottom + 12
   const list = folders.map(({ name }) => name).join(', ')
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH * 1.25}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width * 1.25}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="t d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif">
 <title id="t">The folders of js/ and their imports</title>
 <desc id="d">From the last layer to the first: ${list}. Every import goes from a folder to one further down.</desc>
 <style>${style}
 </style>
-<rect class="back" width="${WIDTH}" height="${height}" rx="10"/>
+<rect class="back" width="${width}" height="${height}" rx="10"/>
 ${[...wires, ...numbers, ...boxes, ...notes].join('\n')}
 </svg>
 `

@@ -43,7 +43,6 @@ const retired = [
   ['distrust', 'suspectPrincipal'],
   ['poke', 'requestTurn'],
   ['letGo', 'drain or resign'],
-  ['untold', 'withoutSettlement'],
   ['shell', 'taskOf', 'js/durable/'],
   ['decide', 'applyRuling', 'js/runner/'],
   ['attendance', 'suspensionGuard'],

@@ -51,10 +51,39 @@ const rows = [
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
     what: 'redisStore',
     source: "export { redisStore } from './redis.js'",
-    limit: 38_800,
+    limit: 44_100,
     aim: 15_000,
   },
 ]
+
+/** Adapters for servers, by the bytes that each adds to the queue. */
+const besideQueue = [
+  ['express', 5_000],
+  ['fastify', 5_000],
+  ['hono', 5_000],
+  ['grpc', 1_700],
+  ['undici', 4_100],
+].map(([name, limit]) => ({
+  what: `redrive/${name}, beside the queue`,
+  limit,
+  isInReadme: false,
+  measure: async () => {
+    const queue = "export { RetryQueue } from './index.js'"
+    const all = await bundled({ source: `${queue}; export * from './${name}.js'` })
+    return all - (await bundled({ source: queue }))
+  },
+}))
+
+/** Other libraries' interfaces: all that a page or a service worker loads with each at once. */
+const facades = [
+  ['redrive/compat/axios-retry', "export { default } from './compat-axios-retry.page.js'", 16_600],
+  ['redrive/compat/workbox', "export * from './compat-workbox.js'", 154_000],
+].map(([what, source, limit]) => ({
+  what,
+  limit,
+  isInReadme: false,
+  measure: () => bundled({ source }),
+}))
 
 /** The elements: all that a page loads with them at once, then all that is loaded when a part of them is opened. The core is the package's own and is counted with the queue. */
 const elements = [
@@ -73,7 +102,7 @@ const elements = [
 /** The retry service: all of its files, each by itself, since a part of them is loaded only where it is asked for. */
 const service = {
   what: 'the service and its command line, whole',
-  limit: 690_000,
+  limit: 720_000,
   aim: 600_000,
   measure: () => sumOf(/^(cli|service|service-[A-Z0-9]{8})\.js$/),
 }
@@ -153,7 +182,8 @@ function checkReadme(text, write) {
 /** @returns {Promise<string>} the table; throws where a limit is passed or the README says something else */
 export async function checkSizes() {
   const entries = await Promise.all(rows.map(async (row) => ({ ...row, bytes: await bundled(row) })))
-  for (const each of [service, ...elements]) entries.push({ ...each, bytes: await each.measure() })
+  for (const each of [service, ...elements, ...besideQueue, ...facades])
+    entries.push({ ...each, bytes: await each.measure() })
   const pages = await measurePages()
   const line = (what, cells) => what.padEnd(36) + cells.map((cell) => String(cell).padStart(9)).join('')
   const table = [
@@ -167,6 +197,12 @@ export async function checkSizes() {
     ...entries.filter(({ bytes, limit }) => bytes > limit),
   ]
   if (over.length > 0) throw new StepError(`${table}\nover the limit: ${over.map(({ what }) => what).join(', ')}`)
-  checkReadme(readmeText(pages, entries), process.argv.includes('--write'))
+  checkReadme(
+    readmeText(
+      pages,
+      entries.filter(({ isInReadme = true }) => isInReadme),
+    ),
+    process.argv.includes('--write'),
+  )
   return table
 }

@@ -18,6 +18,7 @@ export const typescriptOrder = [
   ['durable'],
   ['queue'],
   ['adapters', 'cloudflare', 'testing'],
+  ['compat'],
   ['display'],
   ['service', 'ui'],
   ['entries'],

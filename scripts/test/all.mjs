@@ -20,6 +20,7 @@ export const suites = {
   metrics: { run: (args, scale) => vitest('metrics', args, scale), needs: ['built', 'prometheus'] },
   webkit: { run: (args, scale) => vitest('webkit', args, scale), needs: ['built', 'webkit'] },
   openapi: { run: (args, scale) => vitest('openapi', args, scale), needs: ['built', 'openapi', 'redis'] },
+  bodies: { run: (args, scale) => vitest('bodies', args, scale), needs: ['built', 's3'] },
   site: { run: site, needs: ['built', 'chromium', 'site'] },
 }
 
@@ -31,6 +32,7 @@ const INSTALLED = [
   'redis',
   'valkey',
   'openapi',
+  's3',
   'oldestNode',
   'consumers',
   'site',

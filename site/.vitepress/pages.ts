@@ -15,17 +15,23 @@ const guide: readonly Item[] = [
       page('Many tabs', '/guide/many-tabs'),
       page('Node', '/guide/node'),
       page('Workers', '/workers'),
+      page('Middleware', '/middleware'),
       page('Recipes', '/recipes'),
+      page('Libraries that take a fetch', '/http-clients'),
+      page('undici', '/undici'),
+      page('gRPC', '/grpc'),
     ],
   },
   {
     text: 'Coming from',
     items: [
       page('axios-retry', '/coming-from#axios-retry'),
+      page('axios-retry’s interface', '/compat-axios-retry'),
       page('ky', '/coming-from#ky'),
       page('p-retry', '/coming-from#p-retry'),
       page('p-queue', '/coming-from#p-queue'),
       page('Workbox', '/coming-from#workbox-background-sync'),
+      page('Workbox’s API', '/compat-workbox'),
       page('Differences', '/differences'),
     ],
   },
@@ -57,7 +63,13 @@ const guide: readonly Item[] = [
   },
   {
     text: 'The retry service',
-    items: [page('Service', '/service'), page('Its security', '/service-security')],
+    items: [
+      page('Service', '/service'),
+      page('Credentials, signatures, bodies', '/service-sending'),
+      page('Callbacks and events', '/service-events'),
+      page('Limits, tenants, quotas', '/service-limits'),
+      page('Its security', '/service-security'),
+    ],
   },
   {
     text: 'Proof',
@@ -80,7 +92,7 @@ export const nav: DefaultTheme.NavItem[] = [
   {
     text: 'Guide',
     link: '/guide/first-retry',
-    activeMatch: '^/(guide|concepts)/|^/(workers|recipes|coming-from)',
+    activeMatch: '^/(guide|concepts)/|^/(workers|middleware|recipes|coming-from)',
   },
   { text: 'Lab', link: '/lab' },
   { text: 'API', link: '/api/', activeMatch: '^/api/|^/options' },

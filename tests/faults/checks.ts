@@ -124,6 +124,17 @@ export function mostAtOnce(spans: readonly (readonly [from: number, until: numbe
   return most
 }
 
+/** By what `group` gives of each, in their order. */
+export function grouped<T, Name>(list: readonly T[], group: (item: T) => Name): ReadonlyMap<Name, readonly T[]> {
+  const groups = new Map<Name, T[]>()
+  for (const item of list) {
+    const own = groups.get(group(item))
+    if (own) own.push(item)
+    else groups.set(group(item), [item])
+  }
+  return groups
+}
+
 /** Each with the one before it in its group. */
 export function pairs<T>(list: readonly T[], group: (item: T) => string): [T, T][] {
   const last = new Map<string, T>()

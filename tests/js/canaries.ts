@@ -41,6 +41,12 @@ export class Canaries {
     return made.value
   }
 
+  /** One of a form that its use asks for. `parts`: likewise as of any other. */
+  keep(slot: string, value: string, parts: readonly string[] = [value]): string {
+    this.all.push({ slot: `${this.all.length + 1}. ${slot} (own)`, value, parts })
+    return value
+  }
+
   /** One that has to reach the server. */
   makeSent(slot: string, shape?: Shape): string {
     const value = this.make(slot, shape)

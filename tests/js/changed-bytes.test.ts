@@ -6,7 +6,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { NewTask, TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { durableObjectStore } from '../../js/stores/durable-object.ts'
-import { isWhole, isWholeBody, recordOf, sumsOf } from '../../js/stores/engine/sums.ts'
+import { recordOf } from '../../js/stores/engine/parts.ts'
+import { isWhole, isWholeBody, sumsOf } from '../../js/stores/engine/sums.ts'
 import { done } from '../../js/stores/indexeddb/transact.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
@@ -127,11 +128,12 @@ test('S20 a task of a version that kept no sums is sent as before', async () => 
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(path)
   database.exec(
-    `DROP TABLE pauses; DROP TABLE registry; ALTER TABLE state DROP COLUMN line;
+    `DROP TABLE shares; ALTER TABLE state DROP COLUMN limited; ALTER TABLE lanes DROP COLUMN tat; ALTER TABLE lanes DROP COLUMN tokenAt; DROP TABLE pauses; DROP TABLE registry; ALTER TABLE state DROP COLUMN line;
     ALTER TABLE state DROP COLUMN pauses; ALTER TABLE state DROP COLUMN registry`,
   )
   database.exec(
-    'ALTER TABLE tasks DROP COLUMN bodySum; ALTER TABLE tasks DROP COLUMN requestSum; PRAGMA user_version = 3',
+    `ALTER TABLE tasks DROP COLUMN tells; ALTER TABLE tasks DROP COLUMN bodySum; ALTER TABLE tasks DROP COLUMN requestSum;
+    PRAGMA user_version = 3`,
   )
   database.close()
   const { sent, queue } = await deliver(sqliteStore({ path, clock }), clock)

@@ -37,13 +37,16 @@ async function setup(answer: Answer, more: ConstructorParameters<typeof RetryQue
     ...{ concurrency: 200, concurrencyPerOrigin: 20, ...more },
   })
   const { host } = internalsOf(queue)
-  host.settings.fetchOf = (tenant) => async (input, init) => {
-    const url = String(input)
-    const key = new Headers(init?.headers).get('idempotency-key')
-    sent.push({ tenant, url, key, at: clock.now() })
-    const { status, headers = {} } = answer(tenant, url)
-    return new Response(null, { status, headers })
-  }
+  host.settings.sendingOf = ({ principal: tenant }) => ({
+    fetch: async (input, init) => {
+      const url = String(input)
+      const key = new Headers(init?.headers).get('idempotency-key')
+      sent.push({ tenant, url, key, at: clock.now() })
+      const { status, headers = {} } = answer(tenant, url)
+      return new Response(null, { status, headers })
+    },
+    credentials: {},
+  })
   await queue.ready
   return { clock, store, queue, sent }
 }
@@ -106,12 +109,15 @@ test('S7 one origin gets no more at once than its limit, over all tenants', asyn
   let running = 0
   let most = 0
   const { clock, store, queue } = await setup(OK, { concurrencyPerOrigin: 3 })
-  internalsOf(queue).host.settings.fetchOf = () => async () => {
-    most = Math.max(most, ++running)
-    await new Promise<void>((done) => clock.after(50, done))
-    running--
-    return new Response(null, { status: 200 })
-  }
+  internalsOf(queue).host.settings.sendingOf = () => ({
+    fetch: async () => {
+      most = Math.max(most, ++running)
+      await new Promise<void>((done) => clock.after(50, done))
+      running--
+      return new Response(null, { status: 200 })
+    },
+    credentials: {},
+  })
   await store.enqueue(Array.from({ length: 60 }, (_, i) => task(`tenant-${i % 6}`)))
   await clock.advance(10_000)
   expect(await store.counts()).toMatchObject({ succeeded: 60 })
@@ -121,9 +127,12 @@ test('S7 one origin gets no more at once than its limit, over all tenants', asyn
 
 test('a target that is refused when it is to be sent ends its task at once, and no circuit hears of it', async () => {
   const { clock, store, queue, sent } = await setup(OK)
-  internalsOf(queue).host.settings.fetchOf = () => async () => {
-    throw Object.assign(new Error('refused by the rule private'), { code: 'TARGET_REFUSED' })
-  }
+  internalsOf(queue).host.settings.sendingOf = () => ({
+    fetch: async () => {
+      throw Object.assign(new Error('refused by the rule private'), { unmade: { reason: 'target_refused' } })
+    },
+    credentials: {},
+  })
   const tasks = Array.from({ length: 30 }, () => task('acme'))
   await store.enqueue(tasks)
   await clock.advance(1_000)
@@ -163,5 +172,80 @@ test('the life of a lease is the one that the service sets', async () => {
   await store.enqueue([task('acme')])
   await clock.advance(100)
   expect(claimedMs).toBe(30_000)
+  await queue.close()
+})
+
+test('an attempt that its sender gives back is not counted and made later, and no circuit hears of it', async () => {
+  const { clock, store, queue, sent } = await setup(OK)
+  let refusals = 0
+  const { settings } = internalsOf(queue).host
+  const { sendingOf: send } = settings
+  if (!send) throw new Error('nothing sends')
+  settings.sendingOf = (record) => ({
+    ...send(record),
+    fetch: async (input, init) => {
+      if (++refusals <= 30) throw Object.assign(new Error('its body is away'), { unmade: {} })
+      return send(record).fetch(input, init)
+    },
+  })
+  const tasks = Array.from({ length: 10 }, () => task('acme'))
+  await store.enqueue(tasks)
+  await clock.advance(200_000)
+  expect(sent).toHaveLength(10)
+  expect(await store.counts()).toMatchObject({ succeeded: 10 })
+  const { taskId = '' } = tasks[0] ?? {}
+  expect(await store.get(taskId)).toMatchObject({ attemptNumber: 1 })
+  const { attempts } = await store.attempts(taskId, { limit: 10 })
+  expect(attempts[0]).toMatchObject({ errorMessage: 'its body is away', kind: 'released' })
+  expect(queue.stats({ allPrincipals: true }).origins[ORIGIN]?.circuit ?? 'CLOSED').toBe('CLOSED')
+  await queue.close()
+})
+
+test('S16 a credential of the queue itself goes with no task of a service', async () => {
+  const seen: (string | null)[] = []
+  const { clock, store, queue } = await setup(OK, {
+    credentials: { [ORIGIN]: () => ({ authorization: 'Bearer of-the-queue' }) },
+    sign: () => ({ 'x-signature': 'of-the-queue' }),
+  })
+  internalsOf(queue).host.settings.sendingOf = ({ principal }) => ({
+    fetch: async (_, init) => {
+      const headers = new Headers(init?.headers)
+      seen.push(headers.get('authorization'), headers.get('x-signature'))
+      return new Response(null, { status: 200 })
+    },
+    credentials: principal === 'acme' ? { [ORIGIN]: () => ({ authorization: 'Bearer of-acme' }) } : {},
+  })
+  await store.enqueue([task('acme'), task('other')])
+  await clock.advance(1_000)
+  expect(seen.sort()).toEqual(['Bearer of-acme', null, null, null].sort())
+  await queue.close()
+})
+
+test('a task that may not have what it needs is parked, and goes on when it may', async () => {
+  const { clock, store, queue, sent } = await setup(OK)
+  const { settings } = internalsOf(queue).host
+  const { sendingOf: send } = settings
+  if (!send) throw new Error('nothing sends')
+  let isRefused = true
+  settings.sendingOf = (record) => ({
+    ...send(record),
+    fetch: async (...given) => {
+      if (isRefused)
+        throw Object.assign(new Error('there is no credential for this tenant'), { unmade: { parks: true } })
+      return send(record).fetch(...given)
+    },
+  })
+  const one = task('acme')
+  await store.enqueue([one])
+  await clock.advance(100_000)
+  expect(sent).toEqual([])
+  expect(await store.get(one.taskId)).toMatchObject({ status: 'PENDING', parked: true, attemptNumber: 0 })
+  expect(await store.attempts(one.taskId, { limit: 10 })).toMatchObject({
+    attempts: [{ kind: 'parked', errorMessage: 'there is no credential for this tenant' }],
+  })
+  isRefused = false
+  await store.unpark?.({})
+  await clock.advance(1_000)
+  expect(sent).toHaveLength(1)
   await queue.close()
 })

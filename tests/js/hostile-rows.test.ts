@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import type { StoredTask, TaskStore } from '../../js/api/store.ts'
+import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
@@ -94,7 +94,7 @@ test.for<[what: string, spoil: (database: DatabaseSync) => void]>([
   ['a target with a password', column('targetUrl', "'https://a:b@api.test/orders'")],
   ['a principal that is not its lane’s (S16)', column('principal', "'ben'")],
   ['a key with a line break', column('idempotencyKey', "'a' || char(10) || 'b: c'")],
-  ['a later schema', column('recordSchema', '2')],
+  ['a later schema', column('recordSchema', `${RECORD_SCHEMA + 1}`)],
 ])('S20 %s: put aside alone, counted by stats, shown to tools, never sent', async ([, spoil]) => {
   const { queue, store, events, sent } = await setup(spoil)
   expect(sent).toEqual([{ url: taskOf(2).targetUrl, body: 'two' }])
@@ -144,7 +144,7 @@ test('S20 a task that is said to have no body, and has one, is not sent without 
 })
 
 test('S20 a call with the key of a later version’s task is refused, and not said to be that task', async () => {
-  const { queue } = await setup(column('recordSchema', '2'))
+  const { queue } = await setup(column('recordSchema', `${RECORD_SCHEMA + 1}`))
   const call = queue.enqueue(taskOf(1).targetUrl, {
     method: 'POST',
     body: 'one',

@@ -3,7 +3,7 @@ import 'fake-indexeddb/auto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Claim, TaskStore } from '../../js/api/store.ts'
+import { type Claim, RECORD_SCHEMA, type TaskStore } from '../../js/api/store.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { type FakeClock, fakeClock } from '../../js/testing/clock.ts'
 import { type Dump, dump, load } from './indexeddb/dump.ts'
@@ -168,7 +168,7 @@ test('S20 rows of `meta`, attempts and bodies that this version does not know st
 test('S20 tasks of a later schema are counted and left alone: not claimed, shown, ended or deleted, also not by retention', async () => {
   const { store, clock, look } = await open((records) => {
     for (const { value } of records('tasks')) {
-      if (value.status === 'PENDING') Object.assign(value, LATER, { schema: 2 })
+      if (value.status === 'PENDING') Object.assign(value, LATER, { schema: RECORD_SCHEMA + 1 })
     }
   })
   expect(await store.counts()).toMatchObject({ pending: 21 })
@@ -180,12 +180,14 @@ test('S20 tasks of a later schema are counted and left alone: not claimed, shown
   clock.step(400 * 86_400_000)
   for (let turns = 0; turns < 3; turns++) {
     const turn = await store.turn(turnOf({}))
-    expect([...turn.claimed.map(({ task }) => task), ...turn.ended].map(({ schema }) => schema)).not.toContain(2)
+    expect([...turn.claimed.map(({ task }) => task), ...turn.ended].map(({ schema }) => schema)).not.toContain(
+      RECORD_SCHEMA + 1,
+    )
   }
   expect(await store.cancel(idOf(8))).toBe('gone')
   expect(await store.get(idOf(8))).toBeUndefined()
   expect(await store.body(idOf(8))).toBeUndefined()
-  const left = recordsOf(await look(), 'tasks').filter(({ value }) => value.schema === 2)
+  const left = recordsOf(await look(), 'tasks').filter(({ value }) => value.schema === RECORD_SCHEMA + 1)
   expect(left.map(({ key }) => key)).toEqual(Array.from({ length: 21 }, (_, n) => idOf(6 + n)))
   for (const { value } of left) expect(value).toMatchObject({ ...LATER, status: 'PENDING' })
   expect((await store.counts()).pending).toBeGreaterThanOrEqual(21)

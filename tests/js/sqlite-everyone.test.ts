@@ -3,7 +3,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { Claim, Turn } from '../../js/api/store.ts'
+import type { Claim, StoreTerms, Turn } from '../../js/api/store.ts'
 import { LAYOUT, MIGRATIONS } from '../../js/stores/sqlite/open.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock } from '../../js/testing/clock.ts'
@@ -14,6 +14,12 @@ import { claimOf, taskOf } from './sqlite/words.ts'
 const ORIGIN = 'https://api.test'
 const STEP = { owner: 'test', settle: [], renew: [] } as const
 const EVERYONE = { everyone: true } as const
+const TERMS: StoreTerms = {
+  capacity: 100,
+  capacityBytes: 1_000,
+  maxLaneHoldMs: 60_000,
+  retention: { terminalMs: 1_000, maxTerminal: 9, deadLetterMs: 1_000, maxDeadLetters: 9 },
+}
 const OTHER_LINE = { code: 'STORAGE_OTHER_LINE' }
 
 const ofTenant = (n: number, principal: string | null = `tenant ${n}`) =>
@@ -73,11 +79,17 @@ test.for([
   ['the line is not said', "UPDATE state SET line = 'x'"],
   ['nothing is counted', 'UPDATE state SET pauses = -1, registry = -1, pending = 9'],
   ['there are no counters', 'DELETE FROM state'],
+  ['nobody has a share', 'DELETE FROM shares'],
+  ['shares are none', 'UPDATE shares SET held = -2, bytes = 7'],
+  [
+    'a share is made up',
+    "INSERT INTO shares (name, held, bytes, inFlight) VALUES (' tenant 1', 0, 0, 3) ON CONFLICT DO UPDATE SET inFlight = 3",
+  ],
 ] as const)('S1 S20 where other code has been, and %s, a file for everyone is mended as one', async ([, damage]) => {
   const path = freshPath()
   const clock = fakeClock()
   const first = openStore(path, { clock, ...EVERYONE })
-  await first.enqueue([ofTenant(1), ofTenant(2), ofTenant(3, null)])
+  await first.enqueue([{ ...ofTenant(1), body: new Uint8Array(4) }, ofTenant(2), ofTenant(3, null)])
   await first.registry?.write('a', 1)
   await first.registry?.write('a', 2)
   await first.pauses?.put({ id: 'p', principal: 'tenant 2', at: 0 })
@@ -86,7 +98,11 @@ test.for([
   const store = openStore(path, { clock, ...EVERYONE })
   expect(numbersOf(await store.turn(claiming())).sort()).toEqual([1, 3])
   expect(await store.counts()).toMatchObject({ pending: 1, inFlight: 2 })
-  expect(await store.countsOf?.('tenant 1')).toMatchObject({ pending: 0, inFlight: 1 })
+  expect(await store.countsOf?.('tenant 1')).toEqual({ pending: 0, inFlight: 1, exhausted: 0, bytes: 4 })
+  store.configure?.({ ...TERMS, quotaOf: () => ({ capacity: 2 }) })
+  const more = await store.enqueue([ofTenant(11, 'tenant 1'), ofTenant(12, 'tenant 1'), ofTenant(13, 'tenant 2')])
+  expect(more.map(({ outcome }) => outcome)).toEqual(['stored', 'full', 'stored'])
+  for (const n of [11, 13]) await store.purge({ taskId: ofTenant(n).taskId })
   expect((await store.registry?.read({ prefix: '' }))?.version).toBe(2)
   expect(await store.pauses?.lift('p')).toBe(true)
   expect(numbersOf(await store.turn(claiming()))).toEqual([2])
@@ -107,7 +123,7 @@ test('a file of the first layout opens with a line for each principal, and takes
   expect(edit(path, (database) => database.prepare('PRAGMA user_version').get())).toEqual({ user_version: LAYOUT })
 })
 
-test.for([1, 2, 3, 4])('a file of layout %s without tasks can be opened for everyone', async (layout) => {
+test.for([1, 2, 3, 4, 5])('a file of layout %s without tasks can be opened for everyone', async (layout) => {
   const path = freshPath()
   edit(path, (database) => {
     for (const step of MIGRATIONS.slice(0, layout)) database.exec(step)
@@ -116,6 +132,44 @@ test.for([1, 2, 3, 4])('a file of layout %s without tasks can be opened for ever
   const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
   await store.enqueue([ofTenant(1), ofTenant(2)])
   expect(numbersOf(await store.turn(claiming()))).toEqual([1, 2])
+})
+
+test('S1 a file for everyone of the layout before ends were told goes on with its tasks, and tells those that end', async () => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const first = openStore(path, { clock, ...EVERYONE })
+  await first.enqueue([ofTenant(1), ofTenant(2)])
+  await first.cancel(ofTenant(2).taskId)
+  await first.close()
+  edit(path, (database) => {
+    database.exec(
+      'DROP TABLE shares; ALTER TABLE state DROP COLUMN limited; DROP INDEX lanes_rated; ALTER TABLE lanes DROP COLUMN tat; ALTER TABLE lanes DROP COLUMN tokenAt; DROP INDEX tasks_untold; DROP INDEX tasks_ended; ALTER TABLE tasks DROP COLUMN tells',
+    )
+    database.exec(
+      `CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq) WHERE endedAt IS NOT NULL AND aside = 0;
+      PRAGMA user_version = 5`,
+    )
+  })
+  const store = openStore(path, { clock, ...EVERYONE })
+  await store.enqueue([{ ...ofTenant(3), tells: true, schema: 2 }])
+  for (const n of [1, 3]) await store.cancel(ofTenant(n).taskId)
+  const untold = (await store.untold?.(9)) ?? []
+  expect(untold.map(({ task }) => task.taskId)).toEqual([ofTenant(3).taskId])
+  clock.step(86_400_001)
+  expect(await store.turn(claiming())).toMatchObject({ untold: 1, counts: { purged: 2, cancelled: 1 } })
+})
+
+test('S1 an end that is to be told is brought along where the path of the file leads to another one', async () => {
+  const path = freshPath()
+  const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
+  await store.enqueue([1, 2].map((n) => ({ ...ofTenant(n), tells: true as const, schema: 2 })))
+  for (const n of [1, 2]) await store.cancel(ofTenant(n).taskId)
+  const [told] = (await store.untold?.(1)) ?? []
+  if (told) await store.told?.([{ taskId: told.task.taskId, endedAt: told.endedAt }])
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+  expect((await store.turn(claiming())).untold).toBe(1)
+  const left = (await store.untold?.(9)) ?? []
+  expect(left.map(({ task }) => task.taskId)).toEqual([ofTenant(2).taskId])
 })
 
 test('S1 what processes share is brought along where the path of the file leads to another one', async () => {

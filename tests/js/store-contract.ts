@@ -9,24 +9,32 @@ import { everyoneRules } from './store-contract/everyone.ts'
 import { historyRules } from './store-contract/history.ts'
 import { holdRules } from './store-contract/holds.ts'
 import type { Open } from './store-contract/kit.ts'
+import { limitRules, unlimitedRules } from './store-contract/limits.ts'
 import { listRules } from './store-contract/listing.ts'
 import { modelRules } from './store-contract/model.ts'
 import { pauseRules } from './store-contract/pauses.ts'
+import { quotaRules, unlessForEveryone } from './store-contract/quotas.ts'
+import { windowRules } from './store-contract/rate-windows.ts'
+import { rateRules } from './store-contract/rates.ts'
 import { readRules } from './store-contract/read.ts'
 import { type Pair, registryRules } from './store-contract/registry.ts'
+import { senderDataRules } from './store-contract/sender-data.ts'
 import { settleRules } from './store-contract/settle.ts'
 import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
+import { untoldRules } from './store-contract/untold.ts'
 
 export interface Also {
   /** Opens an empty store for everyone. Absent: there is none of this kind. */
   readonly everyone?: Open
   /** Opens two handles of one empty store, each as another process would have it. Absent: only one may be open. */
   readonly pair?: Pair
+  /** Two handles of one that is for everyone. */
+  readonly pairOfAll?: Pair
 }
 
 /** `runs`: of random commands, where REDRIVE_RUNS does not say. */
-export function storeContract(name: string, open: Open, runs?: number, { everyone, pair }: Also = {}): void {
+export function storeContract(name: string, open: Open, runs?: number, { everyone, pair, pairOfAll }: Also = {}): void {
   describe(`${name}: enqueue`, () => enqueueRules(open))
   describe(`${name}: leases and settlements`, () => settleRules(open))
   describe(`${name}: holds`, () => holdRules(open))
@@ -37,11 +45,19 @@ export function storeContract(name: string, open: Open, runs?: number, { everyon
   describe(`${name}: reads`, () => readRules(open))
   describe(`${name}: history`, () => historyRules(open))
   describe(`${name}: due`, () => dueRules(open))
+  describe(`${name}: facts of the sender`, () => senderDataRules(open))
   describe(`${name}: lists`, () => listRules(open))
+  describe(`${name}: quotas`, () => unlessForEveryone(open))
+  describe(`${name}: limits`, () => unlimitedRules(open))
   describe(`${name}: registry`, () => registryRules(open, pair))
   describe(`${name}: pauses`, () => pauseRules(open, everyone, pair))
   describe(`${name}: beside the reference`, () => modelRules(open, runs))
   if (!everyone) return
   describe(`${name} for everyone`, () => everyoneRules(everyone))
+  describe(`${name} for everyone: ends to be told`, () => untoldRules(everyone))
+  describe(`${name} for everyone: quotas`, () => quotaRules(everyone, pairOfAll))
+  describe(`${name} for everyone: limits`, () => limitRules(everyone, pairOfAll))
+  describe(`${name} for everyone: rates`, () => rateRules(everyone, pairOfAll))
+  describe(`${name} for everyone: windows`, () => windowRules(everyone, pairOfAll))
   describe(`${name} for everyone: beside the reference`, () => modelRules(everyone, runs, true))
 }

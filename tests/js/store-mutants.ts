@@ -240,7 +240,7 @@ class ForgetsWhatNeverLeft extends MemoryStore {
 }
 
 /** Their pauses are kept, and nothing goes by them. */
-class IgnoresPauses extends MemoryStore {
+export class IgnoresPauses extends MemoryStore {
   override readonly pauses: Pauses = new MemoryStore().pauses
 }
 
@@ -253,27 +253,6 @@ class MakesAllDueAtOnce extends MemoryStore {
 class ListsRisingAlone extends MemoryStore {
   override async list({ order: _, ...filter }: Parameters<MemoryStore['list']>[0]) {
     return super.list(filter)
-  }
-}
-
-/** Each lane of an origin gives as much as all of them may. */
-class BoundsEachLaneByItself extends MemoryStore {
-  override async turn({ claim, ...step }: Step): Promise<Turn> {
-    const bounds = claim?.bounds?.filter(({ max }) => max === 0)
-    return super.turn({ ...step, claim: claim && { ...claim, ...(bounds && { bounds }) } })
-  }
-}
-
-/** An origin is taken for the lane of no principal. */
-class ShutsOneLaneOfAnOrigin extends MemoryStore {
-  override async turn({ claim, ...step }: Step): Promise<Turn> {
-    const shut = claim?.bounds?.filter(({ max }) => max === 0).map(({ lane }) => lane)
-    if (claim?.lanes !== 'any' || !shut?.length) return super.turn({ ...step, claim })
-    await Promise.all(shut.map((origin) => this.pauses.put({ id: `shut ${origin}`, origin, principal: null, at: 0 })))
-    const bounds = claim.bounds?.filter(({ max }) => max > 0) ?? []
-    const turn = await super.turn({ ...step, claim: { ...claim, bounds } })
-    await Promise.all(shut.map((origin) => this.pauses.lift(`shut ${origin}`)))
-    return turn
   }
 }
 
@@ -333,12 +312,4 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
     GivesAnothersBody,
     SaysThatNothingIsLate,
   ].map((Mutant) => [Mutant.name, made(Mutant)]),
-)
-
-/** Of stores for everyone. */
-export const mutantsForEveryone: Readonly<Record<string, Open>> = Object.fromEntries(
-  [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin].map((Mutant) => [
-    Mutant.name,
-    (terms) => new Mutant({ ...terms, everyone: true }),
-  ]),
 )

@@ -8,4 +8,9 @@ storeContract('sqlite', (terms) => openStore(freshPath(QUICK_FOLDER), terms), un
     const path = freshPath(QUICK_FOLDER)
     return [openStore(path, terms), openStore(path, terms)]
   },
+  pairOfAll: (terms) => {
+    const path = freshPath(QUICK_FOLDER)
+    const handle = () => openStore(path, { ...terms, everyone: true })
+    return [handle(), handle()]
+  },
 })

@@ -18,7 +18,8 @@ const TOKEN = 'rd_cccccccccccccccccccccccccc'
 async function service(args: readonly string[]): Promise<{ readonly program: Program; readonly document: string }> {
   const sha256 = createHash('sha256').update(TOKEN).digest('hex')
   const cwd = folder({ 'tokens.json': [{ sha256, tenant: null, name: 'tests', scopes: ['admin'] }] })
-  const program = await start(['--tokens', 'tokens.json', ...args], cwd)
+  // an endpoint that there is nothing for says so by 501, which is no fault here
+  const program = await start(['--tokens', 'tokens.json', '--bodies', 'file:bodies', ...args], cwd)
   const document = join(cwd, 'openapi.json')
   writeFileSync(document, await (await fetch(`${program.url}/openapi.json`)).text())
   return { program, document }
@@ -69,6 +70,8 @@ test.each(['sqlite', 'redis'])(
     const { code, output } = await run(openapiTools.schemathesis, [
       ...['run', document, '--url', program.url, '--checks', 'all', '--max-examples', cases, '--seed', '20'],
       ...['--header', `Authorization: Bearer ${TOKEN}`, '--no-color', '--generation-database', 'none'],
+      // an answer that never ends: tests/js/service/events.test.ts has it
+      ...['--exclude-path', '/events'],
     ])
     // its summary names every failure
     expect(code === 0 ? '' : output.slice(-12_000)).toBe('')

@@ -36,10 +36,10 @@ test('every file that an entry of package.json names is there', () => {
 })
 
 test('it stays small: the service worker’s entry holds all the rest once more, it may not import() anything', () => {
-  expect(statSync(tarball()).size).toBeLessThan(1_980_000)
+  expect(statSync(tarball()).size).toBeLessThan(2_190_000)
   const loaded = files.filter((name) => !name.endsWith('.map') && !isApart(name))
   const unpackedBytes = loaded.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
-  expect(unpackedBytes).toBeLessThan(1_090_000)
+  expect(unpackedBytes).toBeLessThan(1_310_000)
 })
 
 /** Bundled with the libraries that it stands on, which are no sources of ours. */
@@ -71,7 +71,21 @@ test('the licences of all that is linked into the modules are there, with their 
 
 test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
-  const peers = ['@opentelemetry/api', 'axios', 'ioredis', 'prom-client', 'redis']
+  const peers = [
+    ...[
+      '@aws-sdk/credential-providers',
+      '@grpc/grpc-js',
+      '@opentelemetry/api',
+      'axios',
+      'express',
+      'fastify',
+      'hono',
+      'ioredis',
+      'prom-client',
+      'redis',
+      'undici',
+    ],
+  ]
   expect(Object.keys(manifest.peerDependencies)).toEqual(peers)
   expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(peers.map((name) => [name, { optional: true }])))
 })
@@ -111,7 +125,7 @@ function reachedFrom(name: string, found: Set<string> = new Set()): Set<string> 
 
 test('no chunk that a page loads fetches the module from an address, reads a file or compiles in one go', () => {
   // sqlite.js, redis.js, node.js and what reads the module from a file are Node's alone; while a page is developed it gets the latter, too
-  const nodes = ['sqlite.js', 'redis.js', 'node.js', 'index.js']
+  const nodes = ['sqlite.js', 'redis.js', 'node.js', 'index.js', 'compat-axios-retry.js']
   const entered = Object.keys(entries).map((name) => `${name}.js`)
   const loaded = new Set(entered.filter((name) => !nodes.includes(name)).flatMap((name) => [...reachedFrom(name)]))
   const found = [...loaded].filter((name) =>

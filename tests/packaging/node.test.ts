@@ -33,7 +33,7 @@ test('every entry loads by itself, and without the packages it is for installed'
   using project = consumer({
     'main.mjs': `
       const names = {}
-      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'redis', 'node'].map((name) => 'redrive/' + name)
+      const entries = ['core', 'fetch', 'axios', 'compat/axios-retry', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'redis', 'node', 'express', 'fastify', 'hono', 'grpc', 'undici'].map((name) => 'redrive/' + name)
       for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }
@@ -44,6 +44,9 @@ test('every entry loads by itself, and without the packages it is for installed'
   expect(names['redrive/core']).toContain('loadCore')
   expect(names['redrive/fetch']).toEqual(expect.arrayContaining(['wrapFetch', 'installFetch']))
   expect(names['redrive/axios']).toContain('attachToAxios')
+  expect(names['redrive/compat/axios-retry']).toEqual(
+    expect.arrayContaining(['default', 'isNetworkError', 'namespace']),
+  )
   expect(names['redrive/prometheus']?.sort()).toEqual(['metricsOf', 'registerMetrics'])
   expect(names['redrive/testing']?.length).toBeGreaterThan(0)
   expect(names['redrive/store']).toEqual(expect.arrayContaining(['CLOCK_STEP_MS', 'RECORD_SCHEMA', 'laneName']))
@@ -51,6 +54,12 @@ test('every entry loads by itself, and without the packages it is for installed'
   expect(names['redrive/sqlite']).toContain('sqliteStore')
   expect(names['redrive/redis']).toEqual(['redisStore'])
   expect(names['redrive/node']).toContain('closeOnSignals')
+  const middleware = ['DeferredError', 'deferredErrors', 'inboundErrors', 'orDefer']
+  expect(names['redrive/express']?.sort()).toEqual([...middleware, 'captureBody', 'keepBody'].sort())
+  expect(names['redrive/fastify']?.sort()).toEqual(middleware)
+  expect(names['redrive/hono']?.sort()).toEqual(middleware)
+  expect(names['redrive/grpc']?.sort()).toEqual(['UnsupportedPolicyError', 'keyInterceptor', 'keyOf', 'serviceConfig'])
+  expect(names['redrive/undici']).toEqual(['retryInterceptor'])
 })
 
 const importsTracing = `

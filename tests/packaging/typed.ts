@@ -9,6 +9,7 @@ import axios from 'axios'
 import { presets, type RedriveMark, redriveOf, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
 import { attachToAxios, isAccepted } from 'redrive/axios'
 import { registerBackgroundSync } from 'redrive/background-sync'
+import { BackgroundSyncPlugin, Queue, type QueueEntry, type QueueOptions } from 'redrive/compat/workbox'
 import { loadCore } from 'redrive/core'
 import { wrapFetch } from 'redrive/fetch'
 import { indexedDbStore } from 'redrive/indexeddb'
@@ -33,6 +34,8 @@ export const days: number | undefined = presets.zizq.keyTtlMs
 export const modules: readonly object[] = [wasm, keys]
 export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
 export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
+export const entries = (reports: Queue): Promise<QueueEntry[]> => reports.getAll()
+export const plugin = (options: QueueOptions): Queue => new BackgroundSyncPlugin('reports', options).queue
 export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
 export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
 export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
@@ -104,11 +107,28 @@ declare global {
 }
 `
 
+/** With axios-retry's interface. */
+const facade = `
+import axios from 'axios'
+import { RetryQueue } from 'redrive'
+import axiosRetry, { type AxiosRetryOptions, exponentialDelay, type IAxiosRetryConfig, isNetworkError } from 'redrive/compat/axios-retry'
+
+const queue: RetryQueue = new RetryQueue()
+const retries: IAxiosRetryConfig = { retries: 2, retryDelay: exponentialDelay, retryCondition: (error) => isNetworkError(error) }
+export const ids: readonly number[] = Object.values(axiosRetry(axios.create(), { ...retries, queue } satisfies AxiosRetryOptions))
+export const retried: Promise<number | undefined> = axios
+  .get('/', { 'axios-retry': { retries: 1, onRetry: (count, { response }, { url }) => console.log(count, response?.status, url) } })
+  .then(({ config }) => config['axios-retry']?.retryCount)
+// @ts-expect-error a typo in an option is an error
+axiosRetry(axios, { retry: 1 })
+`
+
 /** Of a CommonJS project, to whose compiler the types of axios are others. */
 const commonJs = `
 import axios, { type AxiosResponse } from 'axios'
 import { type RedriveMark, redriveOf, RetryQueue } from 'redrive'
 import { attachToAxios, isAccepted } from 'redrive/axios'
+import axiosRetry, { isNetworkError } from 'redrive/compat/axios-retry'
 
 const api = axios.create()
 export const detach: () => void = attachToAxios(api, new RetryQueue(), { waitMs: 1 })
@@ -119,8 +139,52 @@ export async function order(): Promise<string> {
   const kept: string = isAccepted(deferred) ? deferred.data.taskId : deferred.data.id
   return kept + (given ?? redriveOf(new Error()))?.reason
 }
+axiosRetry(api, { retries: 2, retryCondition: (error) => isNetworkError(error), onRetry: (count, { response }) => console.log(count, response?.status) })
+api.get('/', { 'axios-retry': { retries: 1 } })
 // @ts-expect-error a typo in an option is an error
 api.get('/', { redrive: { retries: 1 } })
+`
+
+/** Of services: the middleware, with the types of the frameworks. */
+const middleware = `
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
+import fastify from 'fastify'
+import { RetryQueue } from 'redrive'
+import * as forExpress from 'redrive/express'
+import * as forFastify from 'redrive/fastify'
+import { sqliteStore } from 'redrive/sqlite'
+
+const queue = new RetryQueue({ store: sqliteStore({ path: 'tasks.db' }) })
+const match = (error: unknown, { method, target, headers, id }: forExpress.InboundRequest): boolean =>
+  error instanceof forExpress.DeferredError || method + target + headers.get('x') + id === ''
+const options: forExpress.InboundOptions = { origin: 'https://a.test', match, secret: 'a'.repeat(16), dropHeaders: [], taskUrl: (id) => id }
+const fetchOrDefer: forExpress.FetchOrDefer = forExpress.orDefer(queue, { tags: ['a'] })
+export const status: number = (await fetchOrDefer('https://b.test', { redrive: { priority: 1 } })).status
+
+const capture: RequestHandler = forExpress.captureBody({ maxBodyBytes: 1 })
+const errors: ErrorRequestHandler = forExpress.inboundErrors(queue, options)
+export const app = express().use(capture, express.json({ verify: forExpress.keepBody }), errors, forExpress.deferredErrors())
+
+const server = fastify()
+await server.register(forFastify.inboundErrors, { queue, ...options, maxBodyBytes: 1 })
+await server.register(forFastify.deferredErrors, { taskUrl: (id) => '/tasks/' + id, prefix: '/a' })
+// @ts-expect-error an origin has to be given
+server.register(forFastify.inboundErrors, { queue })
+`
+
+/** Of services on Hono, whose own types need TypeScript 5.7. */
+const ofHono = `
+import { Hono, type MiddlewareHandler } from 'hono'
+import { RetryQueue } from 'redrive'
+import * as forHono from 'redrive/hono'
+import { sqliteStore } from 'redrive/sqlite'
+
+const queue = new RetryQueue({ store: sqliteStore({ path: 'tasks.db' }) })
+const match = (error: unknown, { id }: forHono.InboundRequest): boolean => error instanceof forHono.DeferredError || id === ''
+const handler: MiddlewareHandler = forHono.inboundErrors(queue, { origin: 'https://a.test', match, maxBodyBytes: 1 })
+export const hono = new Hono().use(handler).use(forHono.deferredErrors())
+// @ts-expect-error a typo in an option is an error
+forHono.inboundErrors(queue, { orign: 'https://a.test' })
 `
 
 /** Of a page: the elements, without the libraries that they are made with. */
@@ -157,15 +221,39 @@ export interface Library {
 
 const dom = ['dom', 'dom.iterable']
 
+/** Its name among the libraries. */
+export const HONO = 'ES2023, DOM and Node, Hono'
+
 /** The libraries of browsers and of Node, from the oldest on. */
 export const libraries: Readonly<Record<string, Library>> = {
   'ES2022 and DOM': { lib: ['es2022', ...dom], types: [], program },
+  'ES2022 and DOM, axios-retry’s interface': { lib: ['es2022', ...dom], types: [], program: facade },
   'ES2022 and DOM, the elements': { lib: ['es2022', ...dom], types: [], program: elements },
   'ES2023 and DOM': { lib: ['es2023', ...dom], types: [], program },
   'ESNext and DOM': { lib: ['esnext', ...dom], types: [], program },
   'ESNext, DOM and Node': { lib: ['esnext', ...dom], types: ['node'], program },
+  'ES2023, DOM and Node, the middleware': {
+    lib: ['es2023', ...dom],
+    types: ['node'],
+    program: middleware,
+    packages: ['express', '@types/express', 'fastify'],
+  },
+  [HONO]: { lib: ['es2023', ...dom], types: ['node'], program: ofHono, packages: ['hono'] },
   'ES2022 and Node': { lib: ['es2022'], types: ['node'], program },
   'ESNext and Node': { lib: ['esnext'], types: ['node'], program },
+}
+
+/**
+ * A program that uses `redrive/axios` and axios-retry's interface. To compilers before 5.8 with `moduleResolution: 'bundler'` the types of axios in
+ * one of them are those of CommonJS: they keep what a declaration of the other kind was resolved to.
+ */
+export const bothOfAxios: Library = {
+  ...{ lib: ['es2022', ...dom], types: [] },
+  program: `${facade}
+import { attachToAxios } from 'redrive/axios'
+export const detach: () => void = attachToAxios(axios, queue)
+axios.get('/', { redrive: { waitMs: 1 }, 'axios-retry': { retries: 1 } })
+`,
 }
 
 /** Read with `nodenext`, as a CommonJS project that calls modules of the other kind is. */

@@ -2,9 +2,9 @@
 // tests/workers; older compilers are in all/.
 import { versioned } from './consumer.ts'
 import { tries } from './tries.ts'
-import { judge, libraries, ownCompiler, required } from './typed.ts'
+import { bothOfAxios, judge, libraries, ownCompiler, required } from './typed.ts'
 
-const every = Object.values(libraries)
+const every = [...Object.values(libraries), bothOfAxios]
 
 for (const moduleResolution of ['nodenext', 'bundler'] as const) {
   tries(versioned('TypeScript', 'typescript'), `moduleResolution ${moduleResolution}`, async () => {

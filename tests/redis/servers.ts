@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly maxmemoryPolicy?: string
   /** More words of its command line: `['--latency-tracking', 'no']`. */
   readonly args?: readonly string[]
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const READY_WITHIN_MS = 20_000
@@ -71,15 +73,23 @@ export class RedisServer {
   readonly folder: string
   readonly #program: string
   readonly #told: readonly string[]
+  readonly #env: Readonly<Record<string, string>>
   #shell: ChildProcess | undefined
   #pid = 0
 
   /** `told`: its command line, but for port and folder. */
-  constructor(port: number, folder: string, program: string, told: readonly string[]) {
+  constructor(
+    port: number,
+    folder: string,
+    program: string,
+    told: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ) {
     this.port = port
     this.folder = folder
     this.#program = program
     this.#told = told
+    this.#env = env
   }
 
   get url(): string {
@@ -110,6 +120,7 @@ export class RedisServer {
     const shell = spawn('sh', ['-c', BESIDE, 'sh', this.#program, this.folder, ...this.#told], {
       stdio: ['pipe', 'pipe', 'ignore'],
       cwd: this.folder,
+      env: { ...process.env, ...this.#env },
     })
     this.#shell = shell
     shell.once('exit', () => {
@@ -320,7 +331,8 @@ async function prepare(options: ServerOptions): Promise<RedisServer> {
     ...(maxmemory && { '--maxmemory': maxmemory }),
     ...(maxmemoryPolicy && { '--maxmemory-policy': maxmemoryPolicy }),
   }
-  return new RedisServer(port, folder, options.binary ?? redisProgram(), [...Object.entries(told).flat(), ...args])
+  const words = [...Object.entries(told).flat(), ...args]
+  return new RedisServer(port, folder, options.binary ?? redisProgram(), words, options.env)
 }
 
 async function endAll(servers: readonly RedisServer[]): Promise<void> {

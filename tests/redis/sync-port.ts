@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer'
 import { join } from 'node:path'
 import { type Arg, PortError, type RedisPort, type Reply } from '../../js/stores/redis/port.ts'
-import { startServer } from './servers.ts'
+import { type ServerOptions, startServer } from './servers.ts'
 import { SyncConnection } from './sync-connection.ts'
 
 /**
@@ -121,14 +121,14 @@ export class SyncPort implements RedisPort {
 
 let opened: Promise<SyncConnection> | undefined
 
-/** The one connection of this process, to a server of its own, which ends with it. */
-export function syncConnection(): Promise<SyncConnection> {
-  opened ??= open()
+/** The one connection of this process, to a server of its own, which ends with it. `env`: of that server, where it is not there yet. */
+export function syncConnection(env?: ServerOptions['env']): Promise<SyncConnection> {
+  opened ??= open(env)
   return opened
 }
 
-async function open(): Promise<SyncConnection> {
-  const { folder } = await startServer({ args: ['--unixsocket', SOCKET] })
+async function open(env: ServerOptions['env']): Promise<SyncConnection> {
+  const { folder } = await startServer({ args: ['--unixsocket', SOCKET], ...(env && { env }) })
   return SyncConnection.open(join(folder, SOCKET))
 }
 

@@ -26,7 +26,14 @@ test.for(asked)('npm run bench -- %s', { timeout: 120_000 }, async (words) => {
 // it starts a dozen services
 test('npm run bench -- service', { timeout: 300_000 }, async () => {
   const stdout = await smoked('service')
-  for (const part of ['POSTs on 50', 'sent to a server', 'tasks due over', 'tenants whose target works', 'minute 1']) {
+  for (const part of [
+    'POSTs on 50',
+    'sent to a server',
+    'tasks due over',
+    'tenants whose target works',
+    'beside a flood',
+    'minute 1',
+  ]) {
     expect(stdout).toContain(part)
   }
   expect(stdout).not.toContain('left out')

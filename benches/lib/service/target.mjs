@@ -11,6 +11,9 @@ let failsBut = 0
 const failed = new Set()
 /** [path, epoch ms] of each. */
 let arrivals = []
+/** The first of each path that has SINGLE, and when it came. */
+const singles = new Map()
+const SINGLE = '/single/'
 let requests = 0
 let successes = 0
 let wake = () => {}
@@ -23,19 +26,23 @@ function statusOf(path) {
   return 503
 }
 
-function serverOf(status) {
+/** `holdMs`: how long each answer takes. */
+function serverOf(status, holdMs = 0) {
   return createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const at = now()
+    const { url } = request
+    if (url.includes(SINGLE) && !singles.has(url)) singles.set(url, at)
     request.resume()
-    request.on('end', () => {
-      const code = status(request.url, at)
+    const end = () => {
+      const code = status(url, at)
       response.writeHead(code, { 'content-type': 'application/json', 'content-length': texts[code].length })
       response.end(texts[code])
       requests++
       if (code === 503) return
       successes++
       wake()
-    })
+    }
+    request.on('end', holdMs > 0 ? () => setTimeout(end, holdMs) : end)
   })
 }
 
@@ -54,11 +61,14 @@ answer({
     const others = Array.from({ length: down }, () => serverOf(() => 503))
     return Promise.all([watched, ...others].map(listening))
   },
+  /** The ports of so many servers that are slow. */
+  openSlow: (count, holdMs) => Promise.all(Array.from({ length: count }, () => listening(serverOf(() => 200, holdMs)))),
   /** Forgets what it has seen. */
   begin(how = {}) {
     failsBut = how.failsBut ?? 0
     failed.clear()
     arrivals = []
+    singles.clear()
     requests = 0
     successes = 0
   },
@@ -73,4 +83,13 @@ answer({
     return successes
   },
   arrivals: () => arrivals,
+  /** [path, epoch ms] of the first request for each path with `/single/`, once there are so many. */
+  async singles(count) {
+    while (singles.size < count) {
+      await new Promise((resolve) => {
+        wake = resolve
+      })
+    }
+    return [...singles]
+  },
 })

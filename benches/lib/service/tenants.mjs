@@ -1,9 +1,6 @@
 // One tenant whose target works, among thousands whose targets fail.
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { orLess } from '../smoke.mjs'
+import { asTenant, openConfig } from './config.mjs'
 import { lateIn, pastAll, summary } from './lateness.mjs'
 import { openService } from './service.mjs'
 import { poster, taskText } from './tasks.mjs'
@@ -18,24 +15,21 @@ const AGAIN = { strategy: 'fixed', initialDelayMs: 10_000, jitterType: 'FULL', m
  * become due at `origin`. `redisBusy`: the share of that time for which Redis used its processor.
  */
 export async function tenants({ redis, target, origin, down }, openStore, { tenants, perSecond, seconds }) {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-bench-'))
-  const token = `rd_${randomBytes(16).toString('hex')}`
-  const file = join(folder, 'redrive.config.json')
-  writeFileSync(file, JSON.stringify(configFor(token, [origin, ...down])))
-  const headers = { authorization: `Bearer ${token}` }
-  const service = await openService(openStore, { flags: ['--config', file], headers })
+  const config = openConfig([origin, ...down])
+  const { headers, flags } = config
+  const service = await openService(openStore, { flags, headers })
   const client = poster(service.url, CONNECTIONS, headers)
   await target.ask('begin')
   await client.all(tenants - 1, (at) => [
     taskText(down[at % down.length], at, { policy: AGAIN }),
-    { 'redrive-tenant': `tenant-${at}` },
+    asTenant(`tenant-${at}`),
   ])
   const count = perSecond * seconds
   const firstAt = Date.now() + LEAD_MS
   const dueAt = Array.from({ length: count }, (_, at) => Math.round(firstAt + (at * 1_000) / perSecond))
   const failedBefore = await failedAt(target)
   const [begunAt, usedBefore] = [performance.now(), await redis.cpuMicros()]
-  await client.all(count, (at) => [taskText(origin, at, { deliverAt: dueAt[at] }), { 'redrive-tenant': 'good' }])
+  await client.all(count, (at) => [taskText(origin, at, { deliverAt: dueAt[at] }), asTenant('good')])
   await pastAll(target, count)
   const redisBusy = ((await redis.cpuMicros()) - usedBefore) / 1_000 / (performance.now() - begunAt)
   const late = lateIn(await target.ask('arrivals'), dueAt)
@@ -43,17 +37,11 @@ export async function tenants({ redis, target, origin, down }, openStore, { tena
   const { counts } = await service.call('GET', '/stats')
   await client.close()
   await service.close()
-  rmSync(folder, { recursive: true, force: true })
+  config.close()
   return { ...summary(late), waiting: counts.pending + counts.inFlight, failedASecond: failed / seconds, redisBusy }
 }
 
 async function failedAt(target) {
   const { requests, successes } = await target.ask('counts')
   return requests - successes
-}
-
-function configFor(token, targets) {
-  const sha256 = createHash('sha256').update(token).digest('hex')
-  const tokens = [{ name: 'bench', sha256, tenant: null, scopes: ['admin'] }]
-  return { tokens, targets, allowHttp: true, allowPrivate: ['127.0.0.0/8'] }
 }

@@ -33,11 +33,18 @@ function qualityOf(type: string, ranges: readonly Range[]): number {
   return 0
 }
 
-/** Throws 'unsupported-media-type' where a body is anything but JSON in UTF-8. A page of another site cannot send this type unasked. */
-export function checkJsonType(headers: Headers): void {
+/** JSON texts, one a line. */
+export const LINES_TYPE = 'application/x-ndjson'
+
+/**
+ * The type of a body, which is one of `types`, in UTF-8. Throws 'unsupported-media-type'. A page of another site cannot send these types
+ * unasked.
+ */
+export function bodyTypeOf(headers: Headers, types: readonly string[]): string {
   const given = headers.get('content-type') ?? ''
-  const [type, ...parameters] = given.split(';').map((part) => part.trim().toLowerCase())
+  const [type = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase())
   const isUtf8 = parameters.every((each) => !each.startsWith('charset=') || /^charset="?utf-8"?$/.test(each))
-  if (type === 'application/json' && isUtf8) return
-  throw new Problem('unsupported-media-type', 'the body has to be sent as `Content-Type: application/json`, in UTF-8')
+  if (types.includes(type) && isUtf8) return type
+  const wanted = types.map((each) => `\`Content-Type: ${each}\``).join(' or ')
+  throw new Problem('unsupported-media-type', `the body has to be sent as ${wanted}, in UTF-8`)
 }

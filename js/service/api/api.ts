@@ -20,7 +20,7 @@ import { Rates } from './rates.ts'
 import { readBody, readQuery } from './read-request.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
-import { type Caller, demand, openCaller, Tokens } from './tokens.ts'
+import { type Caller, demand, isAllowed, openCaller, Tokens } from './tokens.ts'
 
 export interface Api {
   /** Answers a request; never rejects. `peer`: the other end of its connection. */
@@ -135,7 +135,8 @@ function appOf(server: Server): Hono<Env> {
     for (const row of rows) {
       app.on(row.method, pattern, async (c) => {
         c.env.course.route = path
-        return responseOf(await serve(row, c.req.raw, c.req.param() as Record<string, string>, c.env.course, server))
+        const reply = await serve(row, c.req.raw, c.req.param() as Record<string, string>, c.env.course, server)
+        return responseOf(c.req.raw.method === 'HEAD' ? await withoutStream(reply) : reply)
       })
     }
     const methods = rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
@@ -176,11 +177,12 @@ async function serve(
   course: Course,
   server: Server,
 ): Promise<Reply> {
-  const { tokens: _, rates: __, ...services } = server
+  const { tokens: _, rates, ...services } = server
   const { context } = services
   const settings = context.settings()
   const { headers, signal } = request
-  course.caller = row.scope === null || row.isOpen?.(settings) ? openCaller() : admit(server, request, row, course)
+  const caller = row.scope === null || row.isOpen?.(settings) ? openCaller() : admit(server, request, row, course)
+  course.caller = caller
   const isWrite = row.method !== 'GET' && !row.isRead
   if (isWrite && context.state.isDraining()) {
     throw new Problem(
@@ -195,13 +197,26 @@ async function serve(
     ...services,
     settings,
     requestId: course.id,
-    caller: course.caller,
+    caller,
     params,
     query,
     body,
     text,
     headers,
+    stream: row.bytes === undefined ? null : request.body,
     signal,
+    charge: (more) => {
+      course.fields = rates.charge(caller.id, settings.rate, more)
+    },
+    stillMay: () => {
+      try {
+        const now = server.tokens.callerOf(headers, context.tokens())
+        return now.id === caller.id && (row.scope === null || isAllowed(now, row.scope))
+      } catch (error) {
+        if (error instanceof Problem) return false
+        throw error
+      }
+    },
   }
   return row.handle(exchange)
 }
@@ -222,6 +237,13 @@ const TYPES: ReadonlyMap<Route, readonly string[]> = new Map(
     Object.values(row.answers).flatMap(({ schema, contentType }) => contentType ?? (schema ? 'application/json' : [])),
   ]),
 )
+
+/** No body goes out, so nothing of a stream is to be made, and none is to be listened to. */
+async function withoutStream({ body, ...reply }: Reply): Promise<Reply> {
+  if (!(body instanceof ReadableStream)) return body === undefined ? reply : { ...reply, body }
+  await body.cancel()
+  return reply
+}
 
 function responseOf({ status, json, body, headers }: Reply): Response {
   if (json === undefined) return new Response(body ?? null, { status, headers: new Headers(headers) })

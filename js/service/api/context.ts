@@ -12,9 +12,12 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
+import type { BodySources } from '../bodies/body-sources.ts'
+import type { TaskBodies } from '../bodies/task-bodies.ts'
+import type { Listening } from '../feed/types.ts'
 
 /** A store that a service can stand on. It is made with `everyone: true`. */
-export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses'>>
+export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses' | 'untold' | 'told'>>
 
 /** The questions and orders for which the queue is asked, since it also knows what runs in this process. Always with `allPrincipals`. */
 export interface ApiQueue extends Pick<RetryQueue, 'attempts' | 'cancel' | 'explain' | 'flush'> {
@@ -47,8 +50,10 @@ export interface RateSettings {
 
 /** Sizes beyond which a request is refused. */
 export interface ApiLimits {
-  /** Bytes of a request's body. */
+  /** Bytes of a request's body, and of each task in a batch. */
   readonly maxBodyBytes: number
+  /** Bytes of a batch. @default 8 MiB, or `maxBodyBytes` where that is more */
+  readonly maxBatchBytes?: number
   /** Headers of a task. @default 64 */
   readonly maxHeaders?: number
   /** Their names and values together. @default 16_384 */
@@ -119,10 +124,22 @@ export interface InspectorFile {
 export type InspectorFiles = ReadonlyMap<string, InspectorFile>
 
 export interface ApiContext {
+  /** The live view. */
+  readonly events: Listening
   readonly store: ApiStore
   readonly queue: ApiQueue
   /** The part of the guard that needs no connection. undefined: it may be tried. */
   checkTarget(url: URL, tenant: string | null): TargetRefusal | undefined
+  /** Why tasks of a tenant to an origin may not name this credential. undefined: they may. Absent: there are none. */
+  refuseCredential?(name: string, tenant: string | null, origin: string): string | undefined
+  /** Likewise of the keys that sign. */
+  refuseSigning?(name: string, tenant: string | null): string | undefined
+  /** Bodies that lie apart from their tasks. Absent: there are none. */
+  readonly bodies?:
+    | Pick<TaskBodies, 'limits' | 'upload' | 'keptUntil' | 'find' | 'keep' | 'open' | 'dropBody'>
+    | undefined
+  /** Buckets in which tasks may name bodies. Absent: there are none. */
+  readonly bodySources?: Pick<BodySources, 'maxBytes' | 'find' | 'refuse' | 'open'> | undefined
   readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>
   readonly core: Pick<Core, 'canonicalJson' | 'backoffSchedule'>
   readonly clock: Clock

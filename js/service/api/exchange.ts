@@ -26,8 +26,14 @@ export interface Exchange<Query = unknown, Body = unknown> extends Services {
   /** The canonical JSON text (RFC 8785) of the body; '' where there was none. */
   readonly text: string
   readonly headers: Headers
+  /** The body of a route that takes bytes, unread; null: there was none. */
+  readonly stream: ReadableStream<Uint8Array> | null
   /** Aborted when the caller has left. No handler stops a write for it. */
   readonly signal: AbortSignal
+  /** Counts so many more requests against the rate of the token: those that come after this one pay for them. */
+  charge(more: number): void
+  /** Whether the token would be let in now: for an answer that goes on for long. */
+  stillMay(): boolean
 }
 
 export interface Reply {

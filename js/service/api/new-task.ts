@@ -7,25 +7,40 @@
  */
 
 import { hash } from 'node:crypto'
-import { laneName, type NewTask, RECORD_SCHEMA } from '../../api/store.ts'
+import { schemaOf } from '../../api/records.ts'
+import { laneName, type NewTask } from '../../api/store.ts'
+import { bodyMs } from '../../options/first-policy.ts'
+import type { ResolvedPolicy } from '../../options/policy.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { deadlineOf } from '../../stores/engine/rules.ts'
+import { SOURCE_SHAPE } from '../bodies/body-sources.ts'
+import { BodyStoreError } from '../bodies/body-store.ts'
+import type { TaskBody } from '../bodies/task-bodies.ts'
+import type { SenderData } from '../sending.ts'
+import { callbackOf } from './callback.ts'
 import type { Exchange } from './exchange.ts'
 import { invalid, Problem } from './problem.ts'
 import { bodyOf, checkHeaders, storedHeaders, storedTarget, targetOf } from './request-of.ts'
 import { KEY_SHAPE, MOST_TAGS, TAG_BYTES, type TaskIn } from './schemas/task-in.ts'
+import { hasSeveralTenants, isAllowed } from './tokens.ts'
 
 const MAX_DELAY_MS = 90 * DAY_MS
 
-/** The key of a request that has one: the field's, or the header's. Throws 'key-mismatch'. */
-export function keyOf({ idempotencyKey }: TaskIn, headers: Headers): string | undefined {
+/** The key in the header of a request. Throws 'bad-request'. */
+export function headerKeyOf(headers: Headers): string | undefined {
   const given = headers.get('idempotency-key')
-  if (given === null) return idempotencyKey
+  if (given === null) return undefined
   // draft-ietf-httpapi-idempotency-key-header puts it in quotes, most clients do not
   const key = /^"[ !#-[\]-~]*"$/.test(given) ? given.slice(1, -1) : given
-  if (!KEY_SHAPE.test(key))
-    throw new Problem('bad-request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters')
+  if (KEY_SHAPE.test(key)) return key
+  throw new Problem('bad-request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters')
+}
+
+/** The key of a request that has one: the field's, or the header's. Throws 'key-mismatch'. */
+export function keyOf({ idempotencyKey }: TaskIn, headers: Headers): string | undefined {
+  const key = headerKeyOf(headers)
+  if (key === undefined) return idempotencyKey
   if (idempotencyKey !== undefined && idempotencyKey !== key) {
     throw new Problem(
       'key-mismatch',
@@ -61,7 +76,7 @@ interface CheckedTask {
 export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): CheckedTask {
   const { limits } = settings
   const { method = 'POST', deliverAt, delayMs, expiresAt } = task
-  const target = targetOf(task, limits)
+  const target = targetOf(task.targetUrl, limits)
   checkHeaders(task, limits)
   const body = bodyOf(task, method, context.core)
   const tags = tagsOf(task)
@@ -74,6 +89,13 @@ export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): Chec
 
 const tooLate = (): Problem => invalid('expiresAt: the task would expire before it may be delivered', 'expiresAt')
 
+/** A task goes before all tasks of lower priority, whosever they are. Those of one tenant may be put in order below 0. Throws 'forbidden'. */
+function checkPriority(priority: number, { caller, context }: Exchange): void {
+  if (priority <= 0 || isAllowed(caller, 'admin') || !hasSeveralTenants(context.tokens())) return
+  const why = 'above 0 the task would go before those of all tenants, which takes a token with the scope admin'
+  throw new Problem('forbidden', `priority: ${why}; use numbers below 0 for what may wait`)
+}
+
 /** The record of a checked Task in. Throws what depends on the service: its policies, its targets, its clock. */
 export async function newTaskOf(
   exchange: Exchange<unknown, TaskIn>,
@@ -82,13 +104,18 @@ export async function newTaskOf(
 ): Promise<NewTask> {
   const { body: task, caller, context, settings, policies } = exchange
   const { policyId = 'default', priority = 0, orderKey, idempotent } = task
+  checkPriority(priority, exchange)
   const now = context.clock.now()
-  const policy = await policies.resolve(policyId, task.policy)
+  const resolved = await policies.resolve(policyId, task.policy)
   const targetUrl = storedTarget(target, caller.tenant, context, settings)
   const headers = storedHeaders(task, context)
+  const senderData = await senderDataFor(task, target.origin, exchange)
+  const policy = withTimeFor(senderData?.body?.bytes ?? 0, resolved)
+  const own = { ...(senderData && { senderData }), ...(senderData?.callback && { tells: true as const }) }
   const dueInMs = dueOf(task, now, settings.limits.maxDelayMs ?? MAX_DELAY_MS)
   const { expiresAt = FOREVER } = task
   if (expiresAt <= now + dueInMs) throw tooLate()
+  checkKept(task, now + dueInMs, exchange)
   // without one it could not be repeated
   const key = given ?? (SAFE.has(method) || idempotent ? null : exchange.newKey())
   // the budget counts from the moment it may start, and so does the life of its key
@@ -119,8 +146,86 @@ export async function newTaskOf(
     home: null,
     ...(idempotent && { idempotent: true }),
     ...(tags && { tags }),
-    schema: RECORD_SCHEMA,
+    ...own,
+    schema: schemaOf(own),
   }
+}
+
+/**
+ * The parts of a task that only the sender reads; undefined: there are none. Throws 'credential-refused', 'body-ref-unknown', 'invalid', or what
+ * is wrong with its callback.
+ */
+async function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): Promise<SenderData | undefined> {
+  const { credential, signing, bodyRef } = task
+  const { context, settings, caller } = exchange
+  const { tenant } = caller
+  const refuse = (field: string, why: string | undefined): void => {
+    if (why !== undefined) throw new Problem('credential-refused', `${field}: ${why}`)
+  }
+  const { refuseCredential = () => 'this service has none', refuseSigning = () => 'this service has none' } = context
+  if (credential !== undefined) refuse('credential', refuseCredential(credential, tenant, origin))
+  if (signing !== undefined) refuse('signing', refuseSigning(signing, tenant))
+  const body = bodyRef === undefined ? undefined : await bodyApart(bodyRef, tenant, context)
+  const { maxBodyBytes } = settings.limits
+  if (signing !== undefined && body && body.bytes > maxBodyBytes) {
+    const why = `a body of ${body.bytes} bytes is sent as it is read, and cannot be signed before; at most ${maxBodyBytes} (--max-body)`
+    throw invalid(`signing: ${why}`, 'signing')
+  }
+  return withParts({ credential, signing, callback: callbackOf(task, exchange), body })
+}
+
+/** Throws 'invalid' for an upload that is deleted before the task may be sent. */
+function checkKept({ bodyRef = '' }: TaskIn, startAt: number, { context: { bodies } }: Exchange): void {
+  const keptUntil = bodies?.keptUntil(bodyRef)
+  if (keptUntil === undefined || startAt < keptUntil) return
+  const [end, start] = [keptUntil, startAt].map((at) => new Date(at).toISOString())
+  throw invalid(`bodyRef: the body is kept until ${end}, and the task is not sent before ${start}`, 'bodyRef')
+}
+
+/** undefined: no part is there. */
+export function withParts(
+  parts: { readonly [K in keyof SenderData]: SenderData[K] | undefined },
+): SenderData | undefined {
+  const given = Object.entries(parts).filter(([, value]) => value !== undefined)
+  return given.length > 0 ? Object.fromEntries(given) : undefined
+}
+
+async function bodyApart(
+  bodyRef: string,
+  tenant: string | null,
+  { bodies, bodySources }: Exchange['context'],
+): Promise<TaskBody> {
+  if (SOURCE_SHAPE.test(bodyRef)) {
+    const body = await bodySources?.find(bodyRef, tenant).catch(bodiesAway)
+    if (!bodySources || !body)
+      throw new Problem('body-ref-unknown', 'bodyRef: there is no such object that this tenant may name')
+    if (body.bytes <= bodySources.maxBytes) return body
+    throw invalid(
+      `bodyRef: the object has ${body.bytes} bytes; at most ${bodySources.maxBytes} (--max-upload)`,
+      'bodyRef',
+    )
+  }
+  const found = await bodies?.find(bodyRef, tenant).catch(bodiesAway)
+  if (found) return found
+  const why = bodies
+    ? 'it was never uploaded by this tenant, or is kept no longer'
+    : 'this service keeps no bodies apart'
+  throw new Problem('body-ref-unknown', `bodyRef: there is no such body: ${why}`)
+}
+
+/** Throws 'store-unavailable' where the store of bodies has failed. */
+export function bodiesAway(error: unknown): never {
+  if (error instanceof BodyStoreError) throw new Problem('store-unavailable', `${error.message}; nothing was stored`)
+  throw error
+}
+
+/** A policy that leaves an attempt the time that its body needs beside the limit to its answer. */
+export function withTimeFor(bytes: number, policy: ResolvedPolicy): ResolvedPolicy {
+  const { attemptTimeoutMs } = policy
+  const more = bodyMs(bytes)
+  return attemptTimeoutMs === undefined || more === 0
+    ? policy
+    : { ...policy, attemptTimeoutMs: attemptTimeoutMs + more }
 }
 
 function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): number {

@@ -1,13 +1,14 @@
 /** The OpenAPI 3.1 document, made of the route table: it cannot say what is not served. */
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi'
+import { TENANT_SHAPE } from '../tenant-shape.ts'
+import { LINES_TYPE } from './accept.ts'
 import { PROBLEM_JSON, PROBLEMS, type ProblemType, problemUri } from './problem.ts'
 import { type Answer, type HeaderIn, problemsOf, type Route } from './route.ts'
 import { routes } from './routes.ts'
 import { POLICY_ID } from './schemas/policy.ts'
 import { problemOut } from './schemas/service.ts'
 import { TASK_ID } from './schemas/words.ts'
-import { TENANT_SHAPE } from './tokens.ts'
 
 const ABOUT = `Requests that are made until they succeed.
 
@@ -15,11 +16,14 @@ A task is a request with a policy: it is stored, sent, and sent again after a fa
 
 Errors are problem details (RFC 9457) whose \`type\` never changes. Times are epoch milliseconds, durations end in \`Ms\`. Unknown fields are refused.`
 
+const ABOUT_LINES = 'One element of the list a line, as JSON'
+
 const TAGS = [
   { name: 'Tasks', description: 'Requests that were handed over' },
   { name: 'Policies', description: 'When to try again, and when to stop' },
   { name: 'Dead letters', description: 'Tasks that were given up, and operations on many of them' },
   { name: 'Control', description: 'Pauses, flushes, numbers' },
+  { name: 'Events', description: 'What happens, as it happens' },
   { name: 'Service', description: 'What the service says about itself' },
 ]
 
@@ -194,10 +198,22 @@ function pathOf(row: Route): RouteConfig {
     security: scope === null ? [] : [{ token: [] }],
     request: {
       ...(query && { query: query as never }),
+      ...(row.bytes !== undefined && {
+        body: {
+          // one of no bytes is a body, too
+          required: false,
+          content: {
+            'application/octet-stream': { schema: { type: 'string', format: 'binary', description: row.bytes } },
+          },
+        },
+      }),
       ...(body && {
         body: {
           required: !isBodyOptional,
-          content: { 'application/json': { schema: body as z.ZodType, ...(values && { examples: values }) } },
+          content: {
+            'application/json': { schema: body as z.ZodType, ...(values && { examples: values }) },
+            ...(row.lines && { [LINES_TYPE]: { schema: { type: 'string', description: ABOUT_LINES } } }),
+          },
         },
       }),
     },

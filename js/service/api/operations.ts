@@ -5,8 +5,9 @@
  */
 
 import type { Clock } from '../../platform/clock.ts'
-import type { ApiContext, ApiStore } from './context.ts'
+import type { ApiStore } from './context.ts'
 import { deadPage } from './dead-filter.ts'
+import { type Dropping, purgeDead } from './drop-body.ts'
 import {
   ended,
   findOperation,
@@ -31,7 +32,7 @@ const PACE_MS = 10_000
 /** A note meets the note of who asked for a stop, and no more than a few of those. */
 const TRIES = 5
 
-export interface OperationsOptions extends Pick<ApiContext, 'log' | 'sanitizer'> {
+export interface OperationsOptions extends Dropping {
   readonly store: ApiStore
   readonly clock: Clock
   /** Names this process. No other ever has the name. */
@@ -145,7 +146,7 @@ export class Operations {
     const part = row.operation.part ?? (await planPart(row.operation, store))
     const taken = { ...row.operation, owner, leaseUntil: now + OPERATION_LEASE_MS, part }
     if ((await writeOperation(store.registry, taken, row.version)) === 'changed') return false
-    const outcome = await carryOut(taken, part, store)
+    const outcome = await carryOut(taken, part, this.#options)
     const held = await findOperation(store.registry, taken.operationId)
     // held up for longer than its lease: another process has it, and its part is done again
     if (held?.operation.owner !== owner) return true
@@ -176,15 +177,14 @@ async function planPart({ scope, cursor, perSecond }: Operation, store: ApiStore
   return { taskIds: page.tasks.map(({ taskId }) => taskId), ...(page.cursor !== undefined && { cursor: page.cursor }) }
 }
 
-async function carryOut(operation: Operation, { taskIds }: Part, store: ApiStore): Promise<Outcome> {
+async function carryOut(operation: Operation, { taskIds }: Part, options: OperationsOptions): Promise<Outcome> {
   const { kind, perSecond, acceptDuplicateRisk = false } = operation
   if (kind === 'purge') {
-    // one that was put back meanwhile is no dead letter
-    for (const taskId of taskIds) await store.purge({ taskId, status: 'EXHAUSTED' })
+    for (const taskId of taskIds) await purgeDead(taskId, options)
     return { skipped: 0, waitMs: 0 }
   }
   const spacingMs = perSecond === undefined ? 0 : Math.max(1, Math.round(1_000 / perSecond))
-  const said = taskIds.length > 0 ? await store.redrive(taskIds, { spacingMs, acceptDuplicateRisk }) : []
+  const said = taskIds.length > 0 ? await options.store.redrive(taskIds, { spacingMs, acceptDuplicateRisk }) : []
   const redriven = said.filter((each) => each === 'redriven').length
   return { skipped: said.filter((each) => each === 'key_expired').length, waitMs: redriven * spacingMs }
 }

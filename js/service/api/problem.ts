@@ -28,19 +28,25 @@ export type ProblemType =
   | 'count-changed'
   | 'body-gone'
   | 'changed-meanwhile'
+  | 'length-required'
   | 'body-too-large'
   | 'unsupported-media-type'
   | 'wrong-host'
   | 'invalid'
   | 'policy-unknown'
   | 'target-refused'
+  | 'credential-refused'
   | 'key-mismatch'
   | 'idempotency-conflict'
   | 'url-secret'
   | 'header-refused'
+  | 'body-ref-unknown'
   | 'rate-limited'
+  | 'quota-exceeded'
   | 'internal'
+  | 'no-body-store'
   | 'queue-full'
+  | 'too-many-listeners'
   | 'store-unavailable'
   | 'draining'
 
@@ -59,6 +65,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   'operation-running': { status: 409, title: 'An operation of this kind is running' },
   'count-changed': { status: 409, title: 'The number of tasks has changed' },
   'body-gone': { status: 410, title: 'The body is not kept any more' },
+  'length-required': { status: 411, title: 'The length of the body is needed' },
   'changed-meanwhile': { status: 412, title: 'It was changed meanwhile' },
   'body-too-large': { status: 413, title: 'The request is too large' },
   'unsupported-media-type': { status: 415, title: 'The body has another type' },
@@ -66,13 +73,18 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   invalid: { status: 422, title: 'The request is not valid' },
   'policy-unknown': { status: 422, title: 'There is no such policy' },
   'target-refused': { status: 422, title: 'Requests may not go there' },
+  'credential-refused': { status: 422, title: 'The credential may not be used' },
   'key-mismatch': { status: 422, title: 'The request has two keys' },
   'idempotency-conflict': { status: 422, title: 'This key belongs to another request' },
   'url-secret': { status: 422, title: 'The URL holds a secret' },
   'header-refused': { status: 422, title: 'A header may not be stored' },
+  'body-ref-unknown': { status: 422, title: 'There is no such body' },
   'rate-limited': { status: 429, title: 'Too many requests' },
+  'quota-exceeded': { status: 429, title: 'The tenant has no room left', retryAfterS: 5 },
   internal: { status: 500, title: 'The service failed' },
+  'no-body-store': { status: 501, title: 'The service keeps no bodies apart' },
   'queue-full': { status: 503, title: 'The store is full', retryAfterS: 5 },
+  'too-many-listeners': { status: 503, title: 'Too many listen already', retryAfterS: 5 },
   'store-unavailable': { status: 503, title: 'The store does not answer', retryAfterS: 1 },
   draining: { status: 503, title: 'The service is stopping', retryAfterS: 1 },
 }

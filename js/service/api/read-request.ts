@@ -1,14 +1,17 @@
 /** Reads the query and the body of a request, as the row of its route says. */
 
 import type { z } from '@hono/zod-openapi'
-import { meant } from '../../options/meant.ts'
-import { checkJsonType } from './accept.ts'
+import { bodyTypeOf, LINES_TYPE } from './accept.ts'
+import { checked, errorsOf, shapeOf } from './checked.ts'
 import type { ApiContext, ApiSettings } from './context.ts'
 import { type ReadJson, readJson } from './json.ts'
-import { type FieldError, Problem, pointerTo } from './problem.ts'
+import { Problem } from './problem.ts'
 import type { Route } from './route.ts'
 
 const MAX_DEPTH = 32
+
+const NEWLINE = 0x0a
+const BLANK: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d])
 
 /** The query, checked. Throws 'bad-request', which names the parameter. */
 export function readQuery({ query }: Route, search: URLSearchParams): unknown {
@@ -45,10 +48,7 @@ const kindOf = (schema: z.ZodType): string => {
   return innerType ? kindOf(innerType) : type
 }
 
-const shapeOf = (schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> =>
-  (schema as { readonly shape?: Readonly<Record<string, z.ZodType>> } | undefined)?.shape ?? {}
-
-/** A body that was read and checked, and its canonical text. */
+/** A body that was read and checked, and its canonical text; of lines the text is ''. */
 export interface ReadBody {
   readonly body: unknown
   readonly text: string
@@ -56,31 +56,60 @@ export interface ReadBody {
 
 /** The body, checked. Throws 'unsupported-media-type', 'body-too-large', 'bad-request', 'invalid'. */
 export async function readBody(
-  { body, isBodyOptional }: Route,
+  row: Route,
   request: Request,
   { limits }: ApiSettings,
   { core }: Pick<ApiContext, 'core'>,
 ): Promise<ReadBody> {
+  const { body, isBodyOptional, lines } = row
+  if (row.bytes !== undefined) return { body: {}, text: '' }
   if (!body) {
     // nothing was asked for: what came is let go, unread
     await request.body?.cancel().catch(() => {})
     return { body: {}, text: '' }
   }
+  const types = ['application/json', ...(lines ? [LINES_TYPE] : [])]
   const isTyped = request.headers.has('content-type')
-  if (isTyped) checkJsonType(request.headers)
-  const bytes = await bytesOf(request, limits.maxBodyBytes)
+  const type = isTyped ? bodyTypeOf(request.headers, types) : undefined
+  const bytes = row.mostBytes
+    ? await bytesOf(request, row.mostBytes(limits), '; send it in parts')
+    : await bytesOf(request, limits.maxBodyBytes, ' (--max-body)')
   if (bytes.length === 0 && isBodyOptional) return { body: {}, text: '' }
-  if (!isTyped) checkJsonType(request.headers)
-  const { value, canonical }: ReadJson = readJson(bytes, limits.maxDepth ?? MAX_DEPTH, core)
-  const parsed = body.safeParse(value)
-  if (parsed.success) return { body: parsed.data, text: canonical }
-  const errors = errorsOf(parsed.error, body)
-  const more = errors.length > 1 ? `, and ${errors.length - 1} more` : ''
-  throw new Problem('invalid', `${errors[0]?.pointer}: ${errors[0]?.detail}${more}`, { errors })
+  const maxDepth = limits.maxDepth ?? MAX_DEPTH
+  if ((type ?? bodyTypeOf(request.headers, types)) === LINES_TYPE) {
+    const read = linesOf(bytes, lines?.most ?? 0).map((line) => readLine(line, maxDepth, core))
+    return { body: checked(body, lines?.bodyOf(read)), text: '' }
+  }
+  const { value, canonical }: ReadJson = readJson(bytes, maxDepth + (row.depthAround ?? 0), core)
+  return { body: checked(body, value), text: canonical }
 }
 
-async function bytesOf(request: Request, most: number): Promise<Uint8Array> {
-  const tooLarge = (): Problem => new Problem('body-too-large', `the body has more than ${most} bytes (--max-body)`)
+/** The lines of a body that hold anything. Throws 'invalid' where there are more than `most`. */
+function linesOf(bytes: Uint8Array, most: number): Uint8Array[] {
+  const lines: Uint8Array[] = []
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(NEWLINE, from)
+    const to = end < 0 ? bytes.length : end
+    const line = bytes.subarray(from, to)
+    if (line.some((byte) => !BLANK.has(byte))) lines.push(line)
+    if (lines.length > most) throw new Problem('invalid', `the body has more than ${most} lines; send it in parts`)
+    from = to + 1
+  }
+  return lines
+}
+
+/** The value of a line, or what is wrong with it: the other lines do not depend on it. */
+function readLine(line: Uint8Array, maxDepth: number, core: ApiContext['core']): unknown {
+  try {
+    return readJson(line, maxDepth, core).value
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+}
+
+async function bytesOf(request: Request, most: number, remedy: string): Promise<Uint8Array> {
+  const tooLarge = (): Problem => new Problem('body-too-large', `the body has more than ${most} bytes${remedy}`)
   const length = request.headers.get('content-length')
   if (Number(length ?? 0) > most) throw tooLarge()
   if (length !== null) {
@@ -111,45 +140,3 @@ async function bytesOf(request: Request, most: number): Promise<Uint8Array> {
 }
 
 const brokenOff = (): Problem => new Problem('bad-request', 'the body broke off before its end')
-
-/** Faults that are told at most: a body may have as many as it has fields. */
-const MOST_ERRORS = 20
-
-type Issue = z.core.$ZodIssue
-
-function errorsOf({ issues }: z.ZodError, schema: z.ZodType): FieldError[] {
-  return issues.flatMap((issue) => toErrors(issue, schema)).slice(0, MOST_ERRORS)
-}
-
-function toErrors(issue: Issue, schema: z.ZodType): FieldError[] {
-  const { path } = issue
-  if (issue.code === 'unrecognized_keys') {
-    const names = Object.keys(shapeOf(partAt(schema, path)))
-    return issue.keys.map((key) => ({
-      pointer: pointerTo([...path, key]),
-      detail: `there is no such field; ${meant(key, names)}`,
-    }))
-  }
-  if (issue.code === 'invalid_union') {
-    const inner = issue.errors.flat().find((each) => each.path.length > 0)
-    if (inner) return [{ pointer: pointerTo([...path, ...inner.path]), detail: lower(inner.message) }]
-    return [{ pointer: pointerTo(path), detail: 'expected one of the forms that the field takes' }]
-  }
-  return [{ pointer: pointerTo(path), detail: lower(issue.message) }]
-}
-
-/** In the words of zod, which name kinds and bounds and never a value. */
-const lower = (message: string): string =>
-  message.replace(/^Invalid (?:input|string|option): /, '').replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())
-
-/** The part of a schema that a path leads to, as far as it is made of objects. */
-function partAt(schema: z.ZodType | undefined, path: readonly PropertyKey[]): z.ZodType | undefined {
-  let part = schema
-  for (const name of path) part = unwrapped(shapeOf(part)[String(name)])
-  return part
-}
-
-function unwrapped(schema: z.ZodType | undefined): z.ZodType | undefined {
-  const { innerType } = (schema?.def ?? {}) as { readonly innerType?: z.ZodType }
-  return innerType ? unwrapped(innerType) : schema
-}

@@ -6,6 +6,7 @@
 import type { NewTask } from '../../api/store.ts'
 import { REDACTED } from '../../core/sanitizer.ts'
 import { utf8 } from '../../platform/utf8.ts'
+import { FIELD_NAME, FIELD_VALUE } from '../field-rules.ts'
 import type { ApiContext, ApiLimits, ApiSettings } from './context.ts'
 import { type FieldError, invalid, Problem, pointerTo } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
@@ -14,33 +15,45 @@ export const MAX_HEADERS = 64
 export const MAX_HEADER_BYTES = 16_384
 const MAX_URL_LENGTH = 8_192
 
-/** The target, with no fragment: that is never sent. Throws 'invalid'. */
-export function targetOf({ targetUrl }: TaskIn, { maxUrlLength = MAX_URL_LENGTH }: ApiLimits): URL {
-  if (targetUrl.length > maxUrlLength) {
-    throw invalid(`targetUrl: ${targetUrl.length} characters exceed ${maxUrlLength}`, 'targetUrl')
-  }
-  const url = URL.canParse(targetUrl) ? new URL(targetUrl) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw invalid('targetUrl: expected an absolute http or https URL', 'targetUrl')
-  }
+const TARGET = ['targetUrl'] as const
+
+/** The target, with no fragment: that is never sent. `place`: where it stands in the body. Throws 'invalid'. */
+export function targetOf(
+  given: string,
+  { maxUrlLength = MAX_URL_LENGTH }: ApiLimits,
+  place: readonly string[] = TARGET,
+): URL {
+  const wrong = (why: string): Problem => invalid(`${place.join('.')}: ${why}`, ...place)
+  if (given.length > maxUrlLength) throw wrong(`${given.length} characters exceed ${maxUrlLength}`)
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrong('expected an absolute http or https URL')
   if (url.username !== '' || url.password !== '') {
-    throw invalid('targetUrl: a user or a password in it would be stored; leave them out', 'targetUrl')
+    throw wrong('a user or a password in it would be stored; leave them out')
   }
   url.hash = ''
   return url
 }
 
 /** The target as it is stored. Throws 'target-refused', 'url-secret'. */
-export function storedTarget(url: URL, tenant: string | null, context: ApiContext, settings: ApiSettings): string {
+export function storedTarget(
+  url: URL,
+  tenant: string | null,
+  context: ApiContext,
+  settings: ApiSettings,
+  place: readonly string[] = TARGET,
+): string {
+  const name = place.join('.')
   const refusal = context.checkTarget(url, tenant)
   if (refusal) {
     context.onTargetRefused?.(refusal.rule)
-    throw new Problem('target-refused', `targetUrl: ${refusal.text}`, { rule: refusal.rule })
+    throw new Problem('target-refused', `${name}: ${refusal.text}`, { rule: refusal.rule })
   }
+  // the operator has said that all who read the store may have it
+  if (settings.urlSecrets === 'keep') return url.href
   const { sanitizer } = context
   const target = settings.urlSecrets === 'strip' ? sanitizer.strip(url.href) : url.href
   const shown = sanitizer.url(target)
-  if (shown !== target) throw new Problem('url-secret', `targetUrl: ${whyHidden(shown)}`)
+  if (shown !== target) throw new Problem('url-secret', `${name}: ${whyHidden(shown)}`)
   return target
 }
 
@@ -55,10 +68,6 @@ function whyHidden(shown: string): string {
   return `${what} looks like a secret; ${remedy}`
 }
 
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
-/** RFC 9110, 5.5: visible, blank or beyond ASCII, and no byte but these. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
-
 /** Throws 'invalid' for headers that no request can have, or too many of them. */
 export function checkHeaders({ headers = {} }: TaskIn, limits: ApiLimits): void {
   const { maxHeaders = MAX_HEADERS, maxHeaderBytes = MAX_HEADER_BYTES } = limits
@@ -69,8 +78,8 @@ export function checkHeaders({ headers = {} }: TaskIn, limits: ApiLimits): void 
   const seen = new Set<string>()
   for (const [name, value] of entries) {
     const lower = name.toLowerCase()
-    if (!TOKEN.test(name)) throw invalid('headers: expected names that are RFC 9110 tokens', 'headers', name)
-    if (!VALUE.test(value)) {
+    if (!FIELD_NAME.test(name)) throw invalid('headers: expected names that are RFC 9110 tokens', 'headers', name)
+    if (!FIELD_VALUE.test(value)) {
       throw invalid(`headers: the value of ${lower} holds a control character, or one that is no byte`, 'headers', name)
     }
     if (seen.has(lower)) throw invalid(`headers: ${lower} is there twice, in different case`, 'headers', name)
@@ -111,13 +120,17 @@ export function storedHeaders({ headers = {}, json }: TaskIn, { sanitizer }: Api
 
 const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/
 
-/** The bytes of the body; undefined: there is none. `json` as canonical text. Throws 'invalid'. */
+/** The bytes of the body; undefined: there is none, or it was uploaded. `json` as canonical text. Throws 'invalid'. */
 export function bodyOf(task: TaskIn, method: string, core: ApiContext['core']): NewTask['body'] {
-  const { body, bodyEncoding, json } = task
+  const { body, bodyEncoding, json, bodyRef } = task
   if (body !== undefined && json !== undefined) throw invalid('json: give `body` or `json`, not both', 'json')
+  if (bodyRef !== undefined && (body ?? json) !== undefined) {
+    throw invalid('bodyRef: give `body`, `json` or `bodyRef`, one of them', 'bodyRef')
+  }
   if (bodyEncoding !== undefined && body === undefined) {
     throw invalid('bodyEncoding: it says how `body` is written, and there is none', 'bodyEncoding')
   }
+  if (bodyRef !== undefined) return withBody(method, undefined, 'bodyRef')
   if (json !== undefined) return withBody(method, utf8(core.canonicalJson(JSON.stringify(json))), 'json')
   if (body === undefined || body === '') return undefined
   if (bodyEncoding !== 'base64') return withBody(method, utf8(body), 'body')
@@ -125,7 +138,7 @@ export function bodyOf(task: TaskIn, method: string, core: ApiContext['core']): 
   return withBody(method, new Uint8Array(Buffer.from(body, 'base64')), 'body')
 }
 
-function withBody(method: string, bytes: Uint8Array, field: 'body' | 'json'): Uint8Array {
+function withBody<T>(method: string, bytes: T, field: 'body' | 'json' | 'bodyRef'): T {
   if (method === 'GET' || method === 'HEAD') throw invalid(`${field}: a ${method} has no body`, field)
   return bytes
 }

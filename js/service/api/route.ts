@@ -4,7 +4,7 @@
  */
 
 import type { z } from '@hono/zod-openapi'
-import type { ApiSettings, Scope } from './context.ts'
+import type { ApiLimits, ApiSettings, Scope } from './context.ts'
 import type { Exchange, Reply } from './exchange.ts'
 import type { ProblemType } from './problem.ts'
 
@@ -32,6 +32,14 @@ export interface HeaderIn {
   readonly pattern?: string
 }
 
+/** A body of lines. */
+export interface LinesIn {
+  /** More are refused, unread. */
+  readonly most: number
+  /** Makes of the lines what `body` checks. One that cannot be read is a `Problem`. */
+  bodyOf(lines: readonly unknown[]): unknown
+}
+
 export interface RouteSpec<Query, Body> {
   readonly method: Method
   /** In the form of OpenAPI: `/retry-tasks/{taskId}`. */
@@ -51,6 +59,14 @@ export interface RouteSpec<Query, Body> {
   readonly body?: z.ZodType<Body>
   /** No body is the same as `{}`. */
   readonly isBodyOptional?: true
+  /** The body is bytes of any type, which are left to the handler, unread. In words: what they are. */
+  readonly bytes?: string
+  /** The body may also be lines, each a JSON text. */
+  readonly lines?: LinesIn
+  /** Largest body. @default `limits.maxBodyBytes` */
+  readonly mostBytes?: (limits: ApiLimits) => number
+  /** Levels of JSON around what `limits.maxDepth` is about. @default 0 */
+  readonly depthAround?: number
   /** By name. Each has to pass `body`. */
   readonly examples?: Readonly<Record<string, unknown>>
   /** By status. */
@@ -67,7 +83,7 @@ export type Route = RouteSpec<unknown, unknown>
 export const route = <Query = unknown, Body = unknown>(spec: RouteSpec<Query, Body>): Route => spec as unknown as Route
 
 /** The problems of a row, with those that any route like it may give. */
-export function problemsOf({ method, scope, body, isRead, problems }: Route): readonly ProblemType[] {
+export function problemsOf({ method, scope, body, bytes, isRead, problems }: Route): readonly ProblemType[] {
   const ofAll: ProblemType[] = [
     'bad-request',
     'forbidden',
@@ -79,5 +95,6 @@ export function problemsOf({ method, scope, body, isRead, problems }: Route): re
   const ofScoped: ProblemType[] = scope === null ? [] : ['unauthorized', 'rate-limited']
   const ofWrites: ProblemType[] = method === 'GET' || isRead ? [] : ['draining']
   const ofBodies: ProblemType[] = body ? ['body-too-large', 'unsupported-media-type', 'invalid'] : []
-  return [...new Set([...ofAll, ...ofScoped, ...ofWrites, ...ofBodies, ...problems])]
+  const ofBytes: ProblemType[] = bytes === undefined ? [] : ['length-required', 'body-too-large']
+  return [...new Set([...ofAll, ...ofScoped, ...ofWrites, ...ofBodies, ...ofBytes, ...problems])]
 }

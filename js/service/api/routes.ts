@@ -2,12 +2,21 @@
 
 import { PROBLEMS, type ProblemType } from './problem.ts'
 import { problemsOf, type Route } from './route.ts'
+import { bodyRoutes } from './routes/bodies.ts'
 import { controlRoutes } from './routes/control.ts'
 import { deadLetterRoutes } from './routes/dead-letters.ts'
+import { eventRoutes } from './routes/events.ts'
 import { policyRoutes } from './routes/policies.ts'
 import { taskRoutes } from './routes/tasks.ts'
 
-export const routes: readonly Route[] = [...taskRoutes, ...policyRoutes, ...deadLetterRoutes, ...controlRoutes]
+export const routes: readonly Route[] = [
+  ...taskRoutes,
+  ...bodyRoutes,
+  ...policyRoutes,
+  ...deadLetterRoutes,
+  ...controlRoutes,
+  ...eventRoutes,
+]
 
 /** An endpoint as the documentation tells it. */
 export interface EndpointRow {

@@ -3,6 +3,7 @@
 import type { StoredTask } from '../../api/store.ts'
 import type { RetryTask } from '../../api/task.ts'
 import { showRecord } from '../../durable/record.ts'
+import { type Callback, type SenderData, senderDataOf } from '../sending.ts'
 import type { ApiContext } from './context.ts'
 import { tagsIn } from './new-task.ts'
 import { Problem } from './problem.ts'
@@ -18,6 +19,9 @@ export interface TaskOut extends Omit<RetryTask, 'principal' | 'meta' | 'tags'> 
   readonly priority: number
   readonly orderKey?: string
   readonly tags?: Readonly<Record<string, string>>
+  readonly credential?: string
+  readonly signing?: string
+  readonly callback?: Callback
   readonly parked: boolean
 }
 
@@ -25,6 +29,7 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
   const { principal, tags: _, meta: __, ...shown } = showRecord(record, sanitizer as Parameters<typeof showRecord>[1])
   const { deadlineAt, priority, orderKey, parked } = record
   const tags = tagsIn(record.tags)
+  const { credential, signing, callback } = namesIn(record)
   return {
     ...shown,
     tenant: principal,
@@ -32,8 +37,30 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
     priority,
     ...(orderKey !== undefined && { orderKey }),
     ...(tags && { tags }),
+    ...bodyRefOf(record),
+    ...(credential !== undefined && { credential }),
+    ...(signing !== undefined && { signing }),
+    ...(callback && { callback: { ...callback, url: sanitizer.url(callback.url) } }),
     parked,
   }
+}
+
+/** A record that other code has made is shown without what cannot be told of it. */
+function namesIn(record: StoredTask): SenderData {
+  try {
+    return senderDataOf(record)
+  } catch {
+    return {}
+  }
+}
+
+/** A body that lies apart from its task: an upload and one of its caller's own by its reference. */
+function bodyRefOf(record: StoredTask): { readonly bodyRef?: string } {
+  if (record.status === 'SUCCEEDED' || record.status === 'CANCELLED') return {}
+  const { upload, ref, source } = (record.senderData?.body ?? {}) as Readonly<Record<string, unknown>>
+  const named = [upload, source].find((each) => typeof each === 'string') as string | undefined
+  if (named !== undefined) return { bodyRef: named }
+  return ref === undefined ? {} : { bodyRef: 'stored' }
 }
 
 /** The task with the status of its last attempt, which costs a look into its log. */

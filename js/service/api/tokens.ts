@@ -6,6 +6,7 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { TENANT_SHAPE } from '../tenant-shape.ts'
 import type { ApiToken, Scope } from './context.ts'
 import { Problem } from './problem.ts'
 
@@ -28,7 +29,6 @@ const sha256 = (given: string | Uint8Array): Buffer => createHash('sha256').upda
 
 /** The tenant for which a caller who sees all acts. */
 export const TENANT_HEADER = 'redrive-tenant'
-export const TENANT_SHAPE: RegExp = /^[!-~](?:[ -~]{0,253}[!-~])?$/
 
 export class Tokens {
   readonly #now: () => number
@@ -86,9 +86,12 @@ function actingFor(headers: Headers, caller: Caller): Caller {
   return { ...caller, tenant, seesAll: false }
 }
 
+export const isAllowed = ({ scopes }: Caller, scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes('admin')
+
 /** Throws 'forbidden' where the caller lacks a scope. */
-export function demand({ scopes }: Caller, scope: Scope): void {
-  if (scopes.includes(scope) || scopes.includes('admin')) return
+export function demand(caller: Caller, scope: Scope): void {
+  if (isAllowed(caller, scope)) return
   throw new Problem('forbidden', `this needs the scope '${scope}', which the token does not have`)
 }
 
@@ -105,4 +108,11 @@ export function ownIn(caller: Caller, named: string | null | undefined): { reado
   if (named === undefined) return ownOf(caller)
   if (caller.seesAll || named === caller.tenant) return { principal: named }
   throw new Problem('forbidden', 'the token is for another tenant')
+}
+
+/** Whether tasks may be of more than one tenant: of those of several tokens, or of any that a caller names. */
+export function hasSeveralTenants(tokens: readonly ApiToken[] | undefined): boolean {
+  if (tokens === undefined || tokens.some(({ tenant, scopes }) => tenant === null && scopes.includes('admin')))
+    return true
+  return new Set(tokens.map(({ tenant }) => tenant)).size > 1
 }

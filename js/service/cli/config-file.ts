@@ -10,6 +10,7 @@ import { JITTERS, STRATEGIES } from '../../core/generated/codes.ts'
 import type { AnyTable } from './flag.ts'
 import { FLAGS } from './flags.ts'
 import { reasonOf, UsageError } from './io.ts'
+import { faultIn } from './json-fault.ts'
 import type { JsonSchema } from './kinds.ts'
 import { suggestion } from './nearest.ts'
 import type { FileValues } from './read-flags.ts'
@@ -47,11 +48,11 @@ function found(cwd: string): string | undefined {
 
 /** JSON that its user has written. `name` is what errors call it. */
 export function parsed(path: string, name: string): unknown {
-  const text = textOf(path, name)
+  const text = textOf(path, name).replace(/^\ufeff/, '')
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ''))
-  } catch (error) {
-    throw new UsageError(`${name}: not JSON (${reasonOf(error)})`)
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError(`${name}: not JSON (${faultIn(text)})`)
   }
 }
 
@@ -124,6 +125,75 @@ const POLICY_SCHEMA: JsonSchema = {
   },
 }
 
+const FROM: JsonSchema = { type: 'string', pattern: '^(env|file|exec):.+' }
+const TENANTS: JsonSchema = {
+  anyOf: [{ const: '*' }, { type: 'array', items: { type: ['string', 'null'], minLength: 1 } }],
+}
+
+const CREDENTIAL_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['origins', 'headers'],
+  additionalProperties: false,
+  properties: {
+    origins: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^https?://' } },
+    tenants: TENANTS,
+    headers: {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: {
+        type: 'object',
+        required: ['from'],
+        additionalProperties: false,
+        properties: { from: FROM, prefix: { type: 'string' } },
+      },
+    },
+  },
+}
+
+const SIGNING_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['keys'],
+  additionalProperties: false,
+  properties: {
+    keys: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'object', required: ['from'], additionalProperties: false, properties: { from: FROM } },
+    },
+    tenants: TENANTS,
+  },
+}
+
+const BODY_SOURCE_SCHEMA: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { tenants: TENANTS },
+}
+
+const MOST = 1_000_000
+
+const LIMIT_SCHEMA: JsonSchema = {
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: false,
+  properties: {
+    concurrency: { type: 'integer', minimum: 1, maximum: MOST },
+    perSecond: { type: 'number', exclusiveMinimum: 0, maximum: MOST },
+    burst: { type: 'integer', minimum: 1, maximum: MOST },
+    sharedBy: { enum: ['origin', 'tenant'] },
+  },
+}
+
+const TENANT_SCHEMA: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    capacity: { type: 'integer', minimum: 1, maximum: MOST },
+    capacityBytes: { type: 'integer', minimum: 0 },
+    targets: { type: 'array', items: { type: 'string', minLength: 1 } },
+  },
+}
+
 /** The JSON Schema of the configuration file. */
 export function schemaOfConfig(): JsonSchema {
   const settings = Object.entries(FLAGS as AnyTable)
@@ -138,6 +208,14 @@ export function schemaOfConfig(): JsonSchema {
     type: 'object',
     additionalProperties: false,
     properties: { $schema: { type: 'string' }, ...Object.fromEntries(settings) },
-    $defs: { token: TOKEN_SCHEMA, policy: POLICY_SCHEMA },
+    $defs: {
+      token: TOKEN_SCHEMA,
+      policy: POLICY_SCHEMA,
+      credential: CREDENTIAL_SCHEMA,
+      signing: SIGNING_SCHEMA,
+      limit: LIMIT_SCHEMA,
+      tenant: TENANT_SCHEMA,
+      bodySource: BODY_SOURCE_SCHEMA,
+    },
   }
 }

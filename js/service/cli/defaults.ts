@@ -12,7 +12,7 @@ import { backgroundOf } from '../../options/background.ts'
 import { MAX_MS } from '../../options/check.ts'
 import { presets } from '../../options/presets.ts'
 import { DAY_MS } from '../../platform/clock.ts'
-import type { FlagValues } from './flags.ts'
+import type { FlagValues } from './flag-values.ts'
 import { UsageError } from './io.ts'
 import { suggestion } from './nearest.ts'
 

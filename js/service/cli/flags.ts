@@ -5,61 +5,13 @@
  */
 
 import { parseCidr } from '../addresses.ts'
-import { MOST_PARTITIONS, type PartitionBy } from '../partitions.ts'
+import { s3Place } from '../bodies/s3-url.ts'
+import { MOST_PARTITIONS } from '../partitions.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
+import type { FlagValues } from './flag-values.ts'
 import * as kinds from './kinds.ts'
-import { records } from './kinds.ts'
-
-/** The settings as they were given: durations in milliseconds, sizes in bytes, rates a second. `settings.ts` makes `Settings` of them. */
-export interface FlagValues {
-  readonly store: string
-  readonly name: string
-  readonly host: string
-  readonly port: number
-  readonly adminPort: number | undefined
-  readonly ui: boolean
-  readonly tlsCert: string | undefined
-  readonly tlsKey: string | undefined
-  readonly tlsClientCa: string | undefined
-  readonly tokens: string | readonly unknown[] | undefined
-  readonly hostNames: readonly string[] | undefined
-  readonly corsOrigin: readonly string[] | undefined
-  readonly rate: number | undefined
-  readonly metricsOpen: boolean
-  readonly targets: readonly string[] | undefined
-  readonly allowHttp: boolean
-  readonly allowPrivate: readonly string[] | undefined
-  readonly allowAnyPublicTarget: boolean
-  readonly egressProxy: string | undefined
-  readonly connectTimeout: number
-  readonly urlSecrets: 'refuse' | 'keep'
-  readonly concurrency: number
-  readonly concurrencyPerOrigin: number
-  readonly lease: number
-  readonly attemptTimeout: number
-  readonly partitions: number
-  readonly partitionBy: PartitionBy
-  readonly defaultPolicy: string | undefined
-  readonly defaultRetryLimit: number | undefined
-  readonly defaultBackoffBase: number | undefined
-  readonly defaultBackoffExponent: number | undefined
-  readonly defaultBackoffJitter: number | undefined
-  readonly policies: string | readonly unknown[] | undefined
-  readonly policiesLocked: boolean
-  readonly capacity: number
-  readonly capacityBytes: number
-  readonly retainEnded: number
-  readonly retainDead: number
-  readonly maxDead: number
-  readonly maxBody: number
-  readonly role: 'api' | 'worker' | 'all'
-  readonly config: string | undefined
-  readonly drain: number
-  readonly drainDelay: number
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
-  readonly logFormat: 'json' | 'text' | undefined
-}
+import { namedRecords, records } from './kinds.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -74,6 +26,10 @@ const target = kinds.text('a target', { placeholder: 'TARGET', ok: (value) => !!
 const network = kinds.text('a network', { placeholder: 'CIDR', ok: (value) => !!parseCidr(value, 'allowPrivate') })
 const hostName = kinds.text('a name', { placeholder: 'NAME', ok: kinds.isHost })
 const proxy = (value: string) => /^https?:\/\/./.test(value) && URL.canParse(value)
+
+/** Throws a TypeError that says more. */
+const isBodies = (value: string) =>
+  /^file:./.test(value) || (value.startsWith('s3:') && s3Place(value, {}) !== undefined)
 
 /** In the order of the help. */
 export const FLAGS: FlagTable<FlagValues> = {
@@ -97,6 +53,36 @@ export const FLAGS: FlagTable<FlagValues> = {
     }),
     default: 'default',
     help: 'Name of the queue within the store; processes of one name share their tasks',
+  },
+  bodies: {
+    group: 'Store',
+    kind: kinds.text('file:FOLDER or s3://BUCKET/PREFIX', { placeholder: 'URL', ok: isBodies }),
+    unless: 'with their tasks',
+    help: 'Where large bodies are kept: file:FOLDER, for one host, or s3://BUCKET/PREFIX?region=…&endpoint=…',
+  },
+  bodySources: {
+    group: 'Store',
+    kind: namedRecords('buckets of bodies', { $ref: '#/$defs/bodySource' }),
+    unless: 'none',
+    help: 'JSON file with buckets, by s3://BUCKET/PREFIX, in which tasks may name bodies of their own',
+  },
+  inlineBody: {
+    group: 'Store',
+    kind: kinds.size(0, 64 * MIB, '64KiB'),
+    default: 64 * 1024,
+    help: 'Largest body that stays with its task, where --bodies is given',
+  },
+  maxUpload: {
+    group: 'Store',
+    kind: kinds.size(0, 1024 * GIB, '1GiB'),
+    default: GIB,
+    help: 'Largest body that POST /bodies takes, and that a task may name in a bucket',
+  },
+  uploadTtl: {
+    group: 'Store',
+    kind: kinds.duration(60_000, 10 * YEAR, '35d'),
+    default: 35 * DAY,
+    help: 'How long an uploaded body may be named, and how long a folder keeps any body',
   },
   host: {
     group: 'Listening',
@@ -188,6 +174,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     default: 'refuse',
     help: 'Whether a task whose URL carries a secret is refused, or stored with it',
   },
+  credentials: {
+    group: 'Sending',
+    kind: namedRecords('credentials', { $ref: '#/$defs/credential' }),
+    unless: 'none',
+    help: 'JSON file with the credentials that tasks may name, and where each is read',
+  },
+  signing: {
+    group: 'Sending',
+    kind: namedRecords('signing keys', { $ref: '#/$defs/signing' }),
+    unless: 'none',
+    help: 'JSON file with the keys that sign the tasks which name them, as Standard Webhooks has it',
+  },
   concurrency: {
     group: 'Sending',
     kind: kinds.whole(1, 10_000),
@@ -199,6 +197,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.whole(1, 10_000),
     default: 20,
     help: 'Most requests in flight to one origin',
+  },
+  concurrencyPerTenant: {
+    group: 'Sending',
+    kind: kinds.whole(1, 10_000),
+    unless: 'leaves places for others',
+    help: 'Most requests in flight of one tenant, over all processes',
+  },
+  limits: {
+    group: 'Sending',
+    kind: namedRecords('limits of targets', { $ref: '#/$defs/limit' }),
+    unless: 'none',
+    help: 'JSON file with the concurrency and the rate of single targets, over all processes',
   },
   attemptTimeout: {
     group: 'Sending',
@@ -277,6 +287,24 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.size(0, 2 ** 50, '4GiB'),
     default: 4 * GIB,
     help: 'Most bytes of their bodies',
+  },
+  tenantCapacity: {
+    group: 'Limits',
+    kind: kinds.whole(1, 1_000_000),
+    unless: 'no limit',
+    help: 'Most of them that one tenant may have; beyond that its new ones get 429. Callbacks count, and are never refused for it',
+  },
+  tenantCapacityBytes: {
+    group: 'Limits',
+    kind: kinds.size(0, 2 ** 50, '64MiB'),
+    unless: 'no limit',
+    help: 'Most bytes of the bodies of one tenant',
+  },
+  tenants: {
+    group: 'Limits',
+    kind: namedRecords('tenants', { $ref: '#/$defs/tenant' }),
+    unless: 'none',
+    help: 'JSON file with what single tenants may have, and where they may send',
   },
   maxBody: {
     group: 'Limits',

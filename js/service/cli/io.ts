@@ -39,4 +39,8 @@ export const say = (io: Pick<Io, 'stdout'>, text: string): void => {
 
 /** An error of Node or of a library, as a part of a line: its first line, and no stack. */
 export const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+  withoutLogin((error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '')
+
+/** URLs in a text, without a user and a password, also where the rest of them was cut off. */
+export const withoutLogin = (text: string): string =>
+  text.replace(/\/\/[^/\s]*@/g, '//…@').replace(/\/\/[^/\s'@]*:[^/\s'@]*…(?!@)/g, '//…')

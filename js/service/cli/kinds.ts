@@ -226,6 +226,20 @@ export function records(what: string, items: JsonSchema): Kind<string | readonly
   }
 }
 
+/** Like `records`, with a name for each. */
+export function namedRecords(what: string, each: JsonSchema): Kind<string | Readonly<Record<string, unknown>>> {
+  const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  return {
+    placeholder: 'FILE',
+    expected: `the path of a file with ${what}`,
+    schema: { anyOf: [{ type: 'object', additionalProperties: each }, { type: 'string' }] },
+    fromText: file.fromText,
+    fromJson: (value, tools) => (isRecord(value) ? value : file.fromJson(value, tools)),
+    print: (value) => (typeof value === 'string' ? value : `${Object.keys(value).length}`),
+  }
+}
+
 const HOST = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
 
 /** A name or an address, without a port. */

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util'
 import { show } from '../../options/check.ts'
 import { type AnyTable, envOf, type Flag, type FlagTable, nameOf } from './flag.ts'
-import { type Io, reasonOf, UsageError } from './io.ts'
+import { type Io, reasonOf, UsageError, withoutLogin } from './io.ts'
 import type { Tools } from './kinds.ts'
 import { nearest, suggestion } from './nearest.ts'
 
@@ -131,17 +131,15 @@ function told(label: string, read: () => unknown): unknown {
   try {
     return read()
   } catch (error) {
-    throw new UsageError(`${label}: ${withoutSecrets(reasonOf(error).replace(/^\w+: /, ''))}`)
+    throw new UsageError(`${label}: ${reasonOf(error).replace(/^\w+: /, '')}`)
   }
 }
-
-const withoutSecrets = (text: string): string => text.replace(/\/\/[^/\s]*@/g, '//…@')
 
 /** A value that may have a password in it, as a URL has. Control characters would break the line. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return show(value)
   if (value === '') return 'nothing'
-  const bare = withoutSecrets(value).replace(/[?#].*$/s, '…')
+  const bare = withoutLogin(value).replace(/[?#].*$/s, '…')
   return show(bare.replace(/[^\P{C}]/gu, '\ufffd'))
 }
 

@@ -85,6 +85,25 @@ function tokenOf(record: unknown, at: string): TokenEntry {
   }
 }
 
+/** The records by name, or those in a file, with `check` asked about all of them: what it throws is a UsageError here. */
+export function namedOf<T extends object>(
+  given: string | Readonly<Record<string, unknown>> | undefined,
+  what: 'credentials' | 'signing' | 'limits' | 'tenants' | 'bodySources',
+  cwd: string,
+  check: (records: T) => unknown,
+): T {
+  const isFile = typeof given === 'string'
+  const content = isFile ? parsed(resolve(cwd, given), given) : (given ?? {})
+  // in a file of their own they may stand under their name, as in the configuration
+  const inside = isFile ? ((content as Readonly<Record<string, unknown>> | null)?.[what] ?? content) : content
+  try {
+    check(inside as T)
+  } catch (error) {
+    throw new UsageError(`${isFile ? `${given}: ` : ''}${reasonOf(error)}`)
+  }
+  return inside as T
+}
+
 /** Throws a UsageError that names the first wrong policy, and one whose id comes twice. */
 export function policiesOf(given: string | readonly unknown[] | undefined, cwd: string): readonly RetryPolicy[] {
   const { label, records } = recordsOf(given, 'policies', cwd)

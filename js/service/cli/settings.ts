@@ -1,21 +1,43 @@
 /** The settings of the service: read from every place, checked together, and plain data from then on. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
+import { type BodySourcesOptions, checkBodySources } from '../bodies/body-sources.ts'
+import { type CredentialsOptions, checkCredentials } from '../credentials.ts'
+import { checkLimits, checkTenants, type LimitsOptions, type TenantsOptions } from '../limits.ts'
 import { loadCore } from '../load-core.ts'
+import { checkSigning, type SigningsOptions } from '../signing.ts'
 import { readConfig } from './config-file.ts'
 import { type DefaultFlags, defaultPolicyOf } from './defaults.ts'
 import { type AnyTable, envOf } from './flag.ts'
-import { FLAGS, type FlagValues } from './flags.ts'
+import type { FlagValues } from './flag-values.ts'
+import { FLAGS } from './flags.ts'
 import { type Io, UsageError } from './io.ts'
 import { type FileValues, readFlags, sortWords, strangers, type Words } from './read-flags.ts'
-import { policiesOf, type TokenEntry, tokensOf } from './records.ts'
+import { namedOf, policiesOf, type TokenEntry, tokensOf } from './records.ts'
 
 /** Durations in milliseconds, sizes in bytes, rates a second. Paths are as they were given, from the folder of the process. */
 export interface Settings
-  extends Omit<FlagValues, 'tokens' | 'policies' | 'config' | 'logFormat' | keyof DefaultFlags> {
+  extends Omit<
+    FlagValues,
+    | 'tokens'
+    | 'policies'
+    | 'credentials'
+    | 'signing'
+    | 'limits'
+    | 'tenants'
+    | 'bodySources'
+    | 'config'
+    | 'logFormat'
+    | keyof DefaultFlags
+  > {
   /** undefined: none are configured, and everything is allowed on loopback. An empty list allows nothing. */
   readonly tokens: readonly TokenEntry[] | undefined
   readonly policies: readonly RetryPolicy[]
+  readonly credentials: CredentialsOptions
+  readonly signing: SigningsOptions
+  readonly limits: LimitsOptions
+  readonly tenants: TenantsOptions
+  readonly bodySources: BodySourcesOptions
   /** The policy of tasks that name none, to be laid over the defaults of what is handed over. */
   readonly defaultPolicy: RetryPolicy
   readonly logFormat: 'json' | 'text'
@@ -50,6 +72,11 @@ export async function settingsOf(
   const {
     tokens,
     policies,
+    credentials,
+    signing,
+    limits,
+    tenants,
+    bodySources,
     config: _,
     logFormat = isTTY ? 'text' : 'json',
     defaultPolicy,
@@ -66,13 +93,19 @@ export async function settingsOf(
     logFormat,
     tokens: tokensOf(tokens, cwd),
     policies: known,
+    credentials: namedOf(credentials, 'credentials', cwd, checkCredentials),
+    signing: namedOf(signing, 'signing', cwd, checkSigning),
+    limits: namedOf(limits, 'limits', cwd, checkLimits),
+    tenants: namedOf(tenants, 'tenants', cwd, checkTenants),
+    bodySources: namedOf(bodySources, 'bodySources', cwd, checkBodySources),
     defaultPolicy: defaultPolicyOf(
       { defaultPolicy, defaultRetryLimit, defaultBackoffBase, defaultBackoffExponent, defaultBackoffJitter },
       { policies: known, attemptTimeout: rest.attemptTimeout, core },
     ),
-    files: [file?.name, tokens, policies, rest.tlsCert, rest.tlsKey, rest.tlsClientCa].filter(
-      (path) => typeof path === 'string',
-    ),
+    files: [
+      ...[file?.name, tokens, policies, credentials, signing, limits, tenants, bodySources],
+      ...[rest.tlsCert, rest.tlsKey, rest.tlsClientCa],
+    ].filter((path) => typeof path === 'string'),
   }
 }
 

@@ -4,7 +4,7 @@ import { RedriveError } from '../../api/errors.ts'
 import type { NewTask } from '../../api/store.ts'
 import { originIn } from '../../options/check.ts'
 import { utf8 } from '../../platform/utf8.ts'
-import { recordOf } from '../engine/sums.ts'
+import { recordOf } from '../engine/parts.ts'
 import { ROW_BYTES } from './database.ts'
 
 /** For a row's numbers and words of fixed length, with room to spare. */

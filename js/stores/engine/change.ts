@@ -13,6 +13,7 @@ function count(tx: Tx, row: Row, by: 1 | -1): void {
   state[counter] = atLeast0(state[counter] + by)
   if (takesRoom(row)) state.bytes = atLeast0(state.bytes + by * row.bodyBytes)
   if (isLive(row) && !row.aside) countInLane(tx, row, by)
+  tx.ledger?.count(row, by)
 }
 
 function countInLane(tx: Tx, row: Row, by: 1 | -1): void {
@@ -94,6 +95,7 @@ export function end(tx: Tx, row: Row, status: TaskStatus, reason?: ExhaustedReas
   // a dead letter may be sent again, other tasks may not: what may not be sent is not kept
   if (status !== 'EXHAUSTED') tx.strip(row)
   tx.save(row)
+  tx.ledger?.ended(row)
   hint(tx, 'settled', row.taskId)
   if (wasLive) tx.passOn(row)
 }

@@ -6,6 +6,7 @@
 import type { StoredTask } from '../../api/records.ts'
 import { type Claim, type ClaimedTask, SWEEP, type Turn } from '../../api/store.ts'
 import { endUnasked, markUnreadable, startLease } from './change.ts'
+import type { Gate } from './ledger.ts'
 import { boundsOf, limitName, limitsOf } from './lineup.ts'
 import type { Heads, Ready, Tx } from './port.ts'
 import { inTurn, type Lane, type LanePlace } from './row.ts'
@@ -44,8 +45,7 @@ interface Share {
 export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
   const claimed: ClaimedTask[] = []
   const ended: StoredTask[] = []
-  const shares = new Map<string, Share>()
-  let line = new Line(tx, owner, claim, shares)
+  const line = new Line(tx, owner, claim)
   yield* line.start()
   for (let spoilt = 0; claimed.length < claim.limit && tx.state.inFlight < claim.total && spoilt < SWEEP; ) {
     if (!tx.isHere()) break
@@ -66,7 +66,7 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       collect(tx, ended, row)
     } else {
       const lease = startLease(tx, row, owner, claim.leaseMs)
-      first.share.left--
+      line.took(first)
       // what a lease changes of it; to read the row once more would cost as much as the first time
       const { status, attemptNumber, dueAt } = row
       const body = tx.bodyAtHand?.(row)
@@ -79,7 +79,6 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
     }
     if ((row.endedAt !== null || row.aside) && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now
-      line = new Line(tx, owner, claim, shares)
       yield* line.start()
     } else yield first.heads.next()
   }
@@ -91,7 +90,9 @@ class Line {
   readonly #tx: Tx
   readonly #owner: string
   readonly #claim: Claim
-  readonly #shares: Map<string, Share>
+  /** By the name that limits go by, of those that were looked at. */
+  readonly #shares = new Map<string, Share>()
+  readonly #gate: Gate | undefined
   readonly #mostOf: (lane: string) => number
   readonly #limitOf: (name: string) => number
   readonly #nameOf: (lane: string) => string
@@ -100,18 +101,19 @@ class Line {
   /** The place of the last that is known; those behind it come no earlier. `undefined`: all are known. */
   #last: LanePlace | undefined
 
-  /** `shares`: by the name that limits go by, of those that were looked at. */
-  constructor(tx: Tx, owner: string, claim: Claim, shares: Map<string, Share>) {
+  constructor(tx: Tx, owner: string, claim: Claim) {
     this.#tx = tx
     this.#owner = owner
     this.#claim = claim
-    this.#shares = shares
+    this.#gate = tx.ledger?.gate(owner, claim)
     this.#mostOf = boundsOf(claim, tx.lineup)
     this.#limitOf = limitsOf(claim)
     this.#nameOf = limitName(claim, tx.lineup)
   }
 
+  /** Looks at the lanes anew. */
   *start(): Step<void> {
+    this.#candidates.clear()
     yield this.#tx.lookAtLanes(this.#claim)
     // each is served once before any is served twice: one more than may be claimed tells whether there is more
     yield* this.#know(Math.min(this.#claim.limit, SWEEP) + 1)
@@ -125,17 +127,25 @@ class Line {
         if (this.#hasRoom(each) && (!first || inTurn(placeOf(each), placeOf(first)) < 0)) first = each
       }
       if (!this.#last || (first && inTurn(placeOf(first), this.#last) <= 0)) return first
+      if (this.#gate?.isTired) return undefined
       yield* this.#know(2 * this.#asked)
     }
+  }
+
+  /** One was leased. */
+  took({ lane, share }: Candidate): void {
+    share.left--
+    this.#gate?.took(lane)
   }
 
   /** Says what was due and was not claimed. */
   *rest(): Step<Pick<Claimed, 'blockedByLimit' | 'more'>> {
     const isFull = this.#tx.state.inFlight >= this.#claim.total
     const isOpen = (): boolean => this.#waiting().some((lane) => isFull || this.#hasRoom(lane))
-    while (this.#last && !isOpen()) yield* this.#know(2 * this.#asked)
+    while (this.#last && !this.#gate?.isTired && !isOpen()) yield* this.#know(2 * this.#asked)
     const blocked = isFull ? isOpen() : this.#waiting().some((lane) => !this.#hasRoom(lane))
-    return { blockedByLimit: blocked || (yield* this.#isAnyFull()), more: !isFull && isOpen() }
+    const isBlocked = blocked || (yield* this.#isAnyFull()) || this.#gate?.isBlocked() === true
+    return { blockedByLimit: isBlocked, more: !isFull && isOpen() }
   }
 
   /** Whether a lane without room has something due that the claim could take. */
@@ -145,7 +155,7 @@ class Line {
       const ready = this.#tx.readyLanes(this.#owner, this.#open(), true, count)
       const found = this.#newOf(ready)
       yield together(found.map(({ heads }) => heads.read(1)))
-      if (found.some(({ heads }) => heads.first)) return true
+      if (found.some(this.#waits)) return true
       if (ready.length < count) return false
     }
   }
@@ -154,9 +164,9 @@ class Line {
     const { limit, perLane } = this.#claim
     const ready = this.#tx.readyLanes(this.#owner, this.#open(), false, count)
     this.#asked = count
+    const found = this.#newOf(ready)
     const last = ready.length < count ? undefined : ready.at(-1)
     this.#last = last && { name: last.lane.name, served: last.lane.served, rank: last.rank, dueAt: last.dueAt }
-    const found = this.#newOf(ready)
     for (const each of found) this.#candidates.set(each.lane.name, each)
     const each = Math.ceil(limit / Math.max(1, found.length))
     yield together(
@@ -176,7 +186,8 @@ class Line {
   #newOf(ready: readonly Ready[]): Candidate[] {
     return ready.flatMap(({ lane }) => {
       const share = this.#shareOf(lane.name)
-      if (share.left <= 0 || this.#mostOf(lane.name) <= 0 || this.#candidates.has(lane.name)) return []
+      const isOut = share.left <= 0 || this.#mostOf(lane.name) <= 0 || this.#candidates.has(lane.name)
+      if (isOut || this.#gate?.parks(lane)) return []
       return [{ lane, share, heads: this.#tx.heads(lane, this.#owner, this.#claim) }]
     })
   }
@@ -189,10 +200,13 @@ class Line {
   }
 
   #waiting(): Candidate[] {
-    return [...this.#candidates.values()].filter(({ heads, share }) => heads.first && share.left > 0)
+    return [...this.#candidates.values()].filter(this.#waits)
   }
 
-  readonly #hasRoom = ({ lane }: Candidate): boolean => lane.inFlight < this.#claim.perLane
+  readonly #waits = ({ heads, share, lane }: Candidate): boolean =>
+    heads.first !== undefined && share.left > 0 && !this.#gate?.lacksToken(lane)
+
+  readonly #hasRoom = ({ lane }: Candidate): boolean => lane.inFlight < this.#claim.perLane && !this.#gate?.isFull(lane)
 }
 
 const placeOf = ({ lane: { name, served }, heads: { first } }: Candidate): LanePlace => ({

@@ -30,6 +30,8 @@ function insertTask(tx: Tx, task: NewTask, lease: EnqueueLease | undefined): Enq
     const outcome = keeper.fingerprint === task.fingerprint ? 'duplicate' : 'conflict'
     return { taskId: keeper.taskId, outcome }
   }
+  const refused = tx.ledger?.refusal(task)
+  if (refused) return refused
   const { state, terms, now } = tx
   const bodyBytes = task.body?.byteLength ?? 0
   const held = state.pending + state.inFlight + state.exhausted

@@ -8,6 +8,8 @@ export interface Lineup {
   readonly everyone: boolean
   /** Whether a lane is in a paused scope. Absent: none is. */
   readonly isPaused?: (lane: string) => boolean
+  /** Lines beside that of all in which a claim finds lanes, by name: of origins and principals that kept back what stood in it, and do not any more. */
+  lines?: readonly string[]
   /** Those origins with lanes in line of which `isOpen` is true, if it is of few. Absent, or undefined: there is no quick way to tell. */
   openOrigins?(isOpen: (origin: string) => boolean): readonly string[] | undefined
 }

@@ -10,6 +10,7 @@
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import type { Claim, Hint, StoreTerms, TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
+import type { Ledger } from './ledger.ts'
 import type { Lineup } from './lineup.ts'
 import type { Counter, Lane, Place, Row } from './row.ts'
 import type { Wait } from './step.ts'
@@ -27,6 +28,8 @@ export interface Tx {
   readonly terms: StoreTerms
   /** Absent: a line for each principal, and nothing is paused. */
   readonly lineup?: Lineup
+  /** Absent: the store is not for everyone. */
+  readonly ledger?: Ledger | undefined
   /** Counters; a command that changes one saves a row or a lane too. */
   readonly state: Counters
   /** Told to listeners once the transaction is done. */

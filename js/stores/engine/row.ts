@@ -165,17 +165,21 @@ export interface Lane {
   served: number
   /** When its first task is due; `null`: none is. */
   nextDue: number | null
+  /** When its next token comes, where it has to wait for one. Absent: it need not. */
+  tokenAt?: number | undefined
 }
 
 /** Whether a hold has left nothing that the lane has to know: no other may begin while it has. */
 export const isHoldOver = ({ heldUntil }: Pick<Lane, 'heldUntil'>, now: number): boolean =>
   heldUntil === null || heldUntil + CHANCE_MS <= now
 
-export const isHeld = ({ heldUntil }: Lane, now: number): boolean => heldUntil !== null && heldUntil > now
+/** By its hold, or for want of a token. */
+export const isHeld = ({ heldUntil, tokenAt }: Lane, now: number): boolean =>
+  (heldUntil ?? now) > now || (tokenAt as number) > now
 
-/** When its first task may start; Infinity: none has a due time. */
-export const readyAt = ({ nextDue, heldUntil }: Lane): number =>
-  nextDue === null ? Number.POSITIVE_INFINITY : Math.max(nextDue, heldUntil ?? nextDue)
+/** When its first task may start, by its hold and its token; Infinity: none has a due time. */
+export const readyAt = ({ nextDue, heldUntil, tokenAt }: Lane): number =>
+  nextDue === null ? Number.POSITIVE_INFINITY : Math.max(nextDue, heldUntil ?? nextDue, tokenAt ?? nextDue)
 
 /** Where a lane stands among those that may start a task. */
 export interface LanePlace extends Pick<Lane, 'name' | 'served'> {

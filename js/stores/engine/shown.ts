@@ -1,9 +1,10 @@
 /** A task as it leaves a store that keeps the parts of its request as texts. */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
+import { type Parts, partsOf } from './parts.ts'
 import type { Row } from './row.ts'
 import { isReadable } from './rules.ts'
-import { areSoundParts, isSoundRequest, type Parts } from './sound.ts'
+import { areSoundParts, isSoundRequest } from './sound.ts'
 import { isWhole } from './sums.ts'
 
 /** A row; the texts that commands leave alone are not parsed. */
@@ -26,13 +27,7 @@ export function storedTask(row: TextRow): StoredTask | undefined {
     method: row.method,
     targetUrl: row.targetUrl,
     headers: parsed(row.headers) as NewTask['headers'],
-    withheldHeaders: parts.withheldHeaders,
-    requestInit: parts.requestInit,
-    policy: parts.policy,
-    ...(parts.idempotent !== undefined && { idempotent: parts.idempotent }),
-    ...(parts.meta !== undefined && { meta: parts.meta }),
-    ...(parts.tags !== undefined && { tags: parts.tags }),
-    ...(parts.needs !== undefined && { needs: parts.needs }),
+    ...parts,
     lane: row.lane,
     principal: row.principal,
     attemptNumber: row.attemptNumber,
@@ -64,19 +59,10 @@ const LONGEST_KNOWN = 4_096
 /** The parts that are known of a record; what else its text says has no say. Frozen, since tasks share them. */
 function partsIn(text: string): Parts | undefined {
   if (known.has(text)) return known.get(text)
-  const { withheldHeaders, requestInit, policy, idempotent, meta, tags, needs } = (parsed(text) ?? {}) as Parts
-  const read: Parts = {
-    withheldHeaders,
-    requestInit,
-    policy,
-    ...(idempotent !== undefined && { idempotent }),
-    ...(meta !== undefined && { meta }),
-    ...(tags !== undefined && { tags }),
-    ...(needs !== undefined && { needs }),
-  }
+  const read = partsOf((parsed(text) ?? {}) as Parts)
   const parts = areSoundParts(read) ? frozen(read) : undefined
-  // a meta is most often one task's own, and would drive out what others share
-  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || meta !== undefined) return parts
+  // these are most often one task's own, and would drive out what others share
+  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || read.meta || read.senderData) return parts
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(text, parts)
   return parts

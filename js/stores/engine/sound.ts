@@ -7,7 +7,7 @@
  */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
-import { laneName, RECORD_SCHEMA } from '../../api/records.ts'
+import { laneName, RECORD_SCHEMA, schemaOf } from '../../api/records.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { REASONS } from '../../core/generated/codes.ts'
 import { follow, isWellFormed, MAX_MS, object, type Rule, text } from '../../options/check.ts'
@@ -15,14 +15,9 @@ import { isKnownPolicy, policyOf } from '../../options/policy-rules.ts'
 import { INIT_RULES } from '../../options/request-init.ts'
 import { META_BYTES, MOST_TAGS, TAG_LENGTH, tags as TAGS } from '../../options/task-rules.ts'
 import { isPlain, isSmall, METHOD_LENGTH, MOST_IN_ROW, NAME_LENGTH, TEXT_LENGTH } from './bounds.ts'
+import { PARTS, type Parts } from './parts.ts'
 import { isOurs, type Row } from './row.ts'
 import { isWholeBody } from './sums.ts'
-
-/** The parts of a request that are only read whole. */
-export type Parts = Pick<
-  NewTask,
-  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs'
->
 
 const U32 = 2 ** 32 - 1
 /** Instants reach this far from 1970 either way: the clock's own end, and two durations on top of it. */
@@ -47,12 +42,20 @@ const isInstant = (value: unknown): boolean => typeof value === 'number' && valu
 const isText = (value: unknown, most: number = NAME_LENGTH): value is string =>
   typeof value === 'string' && value.length <= most
 const isName = (value: unknown, most?: number): boolean => isText(value, most) && isWellFormed(value)
-const orNull = (value: unknown, isRight: (value: unknown) => boolean): boolean => value === null || isRight(value)
-const orAbsent = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
-  value === undefined || isRight(value)
+type IsRight = (value: unknown) => boolean
+const nullOr =
+  (isRight: IsRight): IsRight =>
+  (value) =>
+    value === null || isRight(value)
+const absentOr =
+  (isRight: IsRight): IsRight =>
+  (value) =>
+    value === undefined || isRight(value)
+const isU32: IsRight = (value) => isInt(value, 0, U32)
 /** Whether a row may say so of what is counted. */
 export const isCount = (value: unknown): boolean => isInt(value, 0, MOST_IN_ROW)
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+const isWord = (value: unknown): boolean => typeof value === 'string'
 
 /** Whether commands can go by the row: its numbers, its words, and what they say together. Its request is not looked at. */
 export function isSoundRow(row: Row): boolean {
@@ -63,30 +66,30 @@ export function isSoundRow(row: Row): boolean {
     isText(row.origin) &&
     STATUSES.has(row.status) &&
     isCount(row.seq) &&
-    orNull(row.idempotencyKey, isText) &&
+    nullOr(isText)(row.idempotencyKey) &&
     isText(row.fingerprint) &&
-    orNull(row.orderKey, isText) &&
+    nullOr(isText)(row.orderKey) &&
     (row.behind === null || row.behind === 0 || row.behind === 1) &&
     Number.isFinite(row.rank) &&
-    orNull(row.dueAt, isInstant) &&
+    nullOr(isInstant)(row.dueAt) &&
     isInstant(row.turnAt) &&
     (isInstant(row.serverAt) || row.serverAt === Number.NEGATIVE_INFINITY) &&
     (isInstant(row.deadlineAt) || row.deadlineAt === Number.POSITIVE_INFINITY) &&
     DEADLINES.has(row.deadlineReason) &&
-    isInt(row.attemptNumber, 0, U32) &&
-    orNull(row.firstAttemptAt, isInstant) &&
-    isInt(row.refunds, 0, U32) &&
-    isInt(row.bodyBytes, 0, U32) &&
-    orNull(row.bodySum ?? null, (sum) => isInt(sum, 0, U32)) &&
-    orNull(row.requestSum ?? null, (sum) => isInt(sum, 0, U32)) &&
-    orNull(row.parkedIn, isText) &&
+    isU32(row.attemptNumber) &&
+    nullOr(isInstant)(row.firstAttemptAt) &&
+    isU32(row.refunds) &&
+    isU32(row.bodyBytes) &&
+    nullOr(isU32)(row.bodySum ?? null) &&
+    nullOr(isU32)(row.requestSum ?? null) &&
+    nullOr(isText)(row.parkedIn) &&
     isFlag(row.cancelAsked) &&
     isFlag(row.aside) &&
-    orNull(row.owner, isText) &&
+    nullOr(isText)(row.owner) &&
     isCount(row.token) &&
-    orNull(row.settledToken, isCount) &&
-    orNull(row.endedAt, isInstant) &&
-    (row.status === 'IN_FLIGHT' ? isInstant(row.leaseUntil) && row.owner !== null : orNull(row.leaseUntil, isInstant))
+    nullOr(isCount)(row.settledToken) &&
+    nullOr(isInstant)(row.endedAt) &&
+    (row.status === 'IN_FLIGHT' ? isInstant(row.leaseUntil) && row.owner !== null : nullOr(isInstant)(row.leaseUntil))
   )
 }
 
@@ -134,38 +137,49 @@ export function isSoundTask(task: StoredTask): boolean {
 /** `isSoundTask` but for what `areSoundParts` looks at. */
 export const isSoundRequest = (task: StoredTask): boolean => unsoundField(task) === undefined
 
+/** What a field may say. `task`: all of it. */
+type IsSound = (value: unknown, task: StoredTask) => boolean
+
+const oneIn =
+  (words: ReadonlySet<unknown>): IsRight =>
+  (value) =>
+    words.has(value)
+const isKey: IsRight = (value) => isName(value) && HEADER_VALUE.test(value as string)
+const isMethod: IsRight = (value) => isText(value, METHOD_LENGTH) && isToken(value) && !FORBIDDEN.test(value)
+
 /** The fields of a request, each with its rule. */
-const FIELDS: readonly (readonly [name: string, isSound: (task: StoredTask) => boolean])[] = [
-  ['schema', ({ schema }) => isInt(schema, 1, RECORD_SCHEMA)],
-  ['status', ({ status }) => STATUSES.has(status)],
-  ['reason', ({ reason }) => orAbsent(reason, (given) => ENDS.has(given))],
-  ['taskId', ({ taskId }) => isName(taskId) && taskId !== ''],
-  ['idempotencyKey', (task) => orNull(task.idempotencyKey, (key) => isName(key) && HEADER_VALUE.test(key as string))],
-  ['fingerprint', ({ fingerprint }) => isText(fingerprint)],
-  ['principal', ({ principal }) => orNull(principal, isName)],
-  ['home', ({ home }) => orNull(home, isName)],
-  ['orderKey', ({ orderKey }) => orAbsent(orderKey, isName)],
-  ['attemptNumber', ({ attemptNumber }) => isInt(attemptNumber, 0, U32)],
-  ['refunds', ({ refunds }) => isInt(refunds, 0, U32)],
-  ['phase', ({ phase }) => isInt(phase, -1, U32)],
-  ['previousDelayMs', ({ previousDelayMs: ms }) => typeof ms === 'number' && ms >= 0 && ms <= FAR],
-  ['marks', ({ marks }) => orAbsent(marks, (bits) => isInt(bits, 0, U32))],
-  ['priority', ({ priority }) => isInt(priority, -(2 ** 31), 2 ** 31 - 1)],
-  ['createdAt', ({ createdAt }) => isInstant(createdAt)],
-  ['dueAt', ({ dueAt }) => orNull(dueAt, isInstant)],
-  ['deadlineAt', ({ deadlineAt }) => orAbsent(deadlineAt, (at) => isInstant(at) || at === Number.POSITIVE_INFINITY)],
-  ['deadlineReason', ({ deadlineReason }) => orAbsent(deadlineReason, (reason) => DEADLINES.has(reason))],
-  ['parked', ({ parked }) => orAbsent(parked, isFlag)],
-  ['bodyBytes', ({ bodyBytes }) => isInt(bodyBytes, 0, U32)],
-  ['method', ({ method }) => isText(method, METHOD_LENGTH) && isToken(method) && !FORBIDDEN.test(method)],
-  ['headers', ({ headers }) => areHeaders(headers)],
-  ['targetUrl', isTarget],
-]
+const FIELDS = Object.entries<IsSound>({
+  schema: (schema, task) => isInt(schema, schemaOf(task), RECORD_SCHEMA),
+  status: oneIn(STATUSES),
+  reason: absentOr(oneIn(ENDS)),
+  taskId: (id) => isName(id) && id !== '',
+  idempotencyKey: nullOr(isKey),
+  fingerprint: (print) => isText(print),
+  principal: nullOr(isName),
+  home: nullOr(isName),
+  orderKey: absentOr(isName),
+  attemptNumber: isU32,
+  refunds: isU32,
+  phase: (phase) => isInt(phase, -1, U32),
+  previousDelayMs: (ms) => typeof ms === 'number' && ms >= 0 && ms <= FAR,
+  marks: absentOr(isU32),
+  priority: (priority) => isInt(priority, -(2 ** 31), 2 ** 31 - 1),
+  createdAt: isInstant,
+  dueAt: nullOr(isInstant),
+  deadlineAt: absentOr((at) => isInstant(at) || at === Number.POSITIVE_INFINITY),
+  deadlineReason: absentOr(oneIn(DEADLINES)),
+  parked: absentOr(isFlag),
+  bodyBytes: isU32,
+  method: isMethod,
+  headers: areHeaders,
+  targetUrl: (_, task) => isTarget(task),
+} satisfies { readonly [Name in keyof StoredTask]?: IsSound })
 
 /** The first field of a request that is not sound. */
-const unsoundField = (task: StoredTask): string | undefined => FIELDS.find(([, isSound]) => !isSound(task))?.[0]
+const unsoundField = (task: StoredTask): string | undefined =>
+  FIELDS.find(([name, isSound]) => !isSound(task[name as keyof StoredTask], task))?.[0]
 
-const isToken = (value: unknown): boolean => isText(value) && TOKEN.test(value)
+const isToken = (value: unknown): value is string => isText(value) && TOKEN.test(value)
 
 function areHeaders(headers: unknown): boolean {
   if (!isPlain(headers) || !isSmall(headers)) return false
@@ -191,22 +205,6 @@ export const areSoundParts = (parts: Parts): boolean => unsoundPart(parts) === u
 
 const isLittle = (part: unknown): boolean => isKnownPolicy(part) || isSmall(part)
 
-const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => boolean])[] = [
-  // first of each: what comes after looks at all of it; not `every`, which leaves out the holes of an array
-  [
-    'withheldHeaders',
-    ({ withheldHeaders: names }) => isLittle(names) && Array.isArray(names) && [...names].every(isToken),
-  ],
-  ['requestInit', ({ requestInit }) => isLittle(requestInit) && isInit(requestInit)],
-  ['idempotent', ({ idempotent }) => orAbsent(idempotent, isFlag)],
-  ['meta', ({ meta }) => orAbsent(meta, isMeta)],
-  ['tags', ({ tags }) => orAbsent(tags, areTags)],
-  ['needs', ({ needs }) => orAbsent(needs, areNeeds)],
-  ['policy', ({ policy }) => isLittle(policy) && isPolicy(policy)],
-]
-
-const unsoundPart = (parts: Parts): string | undefined => PARTS.find(([, isSound]) => !isSound(parts))?.[0]
-
 /** As it may be shown: what is longer than a caller may give was written by other code. */
 const isMeta = (meta: unknown): boolean => isPlain(meta) && isSmall(meta, META_BYTES)
 const areTags = (tags: unknown): boolean =>
@@ -214,6 +212,22 @@ const areTags = (tags: unknown): boolean =>
 
 const areNeeds = (needs: unknown): boolean =>
   Array.isArray(needs) && needs.length <= MOST_NEEDS && [...needs].every((need) => isName(need, TEXT_LENGTH))
+
+/** The rules of parts. */
+const SOUND: { readonly [Name in keyof Required<Parts>]: IsRight } = {
+  // the size first: what comes after looks at all of it; not `every`, which leaves out the holes of an array
+  withheldHeaders: (names) => isLittle(names) && Array.isArray(names) && [...names].every(isToken),
+  requestInit: (init) => isLittle(init) && isInit(init),
+  policy: (policy) => isLittle(policy) && isPolicy(policy),
+  idempotent: absentOr(isFlag),
+  meta: absentOr(isMeta),
+  tags: absentOr(areTags),
+  needs: absentOr(areNeeds),
+  senderData: absentOr((data) => isPlain(data) && isSmall(data)),
+  tells: absentOr(isFlag),
+}
+
+const unsoundPart = (parts: Parts): string | undefined => PARTS.find((name) => !SOUND[name](parts[name]))
 
 /** An unknown word is refused: a later version that stored it meant something that would be lost here. */
 function isInit(init: unknown): boolean {
@@ -288,11 +302,11 @@ export function soundLog(line: unknown): AttemptLog | undefined {
   const isRight =
     NUMBERS.every((name) => Number.isFinite(log[name])) &&
     typeof log.taskId === 'string' &&
-    orNull(log.responseStatus, (status) => isInt(status, 0, 999)) &&
-    orNull(log.errorMessage, (message) => typeof message === 'string') &&
+    nullOr((status) => isInt(status, 0, 999))(log.responseStatus) &&
+    nullOr(isWord)(log.errorMessage) &&
     typeof log.decision === 'string' &&
-    orAbsent(log.kind, (kind) => typeof kind === 'string') &&
-    orAbsent(log.data, (data) => isPlain(data) && Object.values(data).every(isScalar))
+    absentOr(isWord)(log.kind) &&
+    absentOr((data) => isPlain(data) && Object.values(data).every(isScalar))(log.data)
   return isRight ? log : undefined
 }
 

@@ -7,6 +7,7 @@
 
 import type { NewTask } from '../../api/records.ts'
 import type { TaskStatus } from '../../api/task.ts'
+import { recordOf } from './parts.ts'
 
 const START = 0x811c9dc5
 const PRIME = 0x01000193
@@ -43,25 +44,6 @@ interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idem
 
 /** The headers, and what `recordOf` makes of the rest, as JSON. */
 type Texts = readonly [headers: string, record: string]
-
-/** The parts of a request that say how it is sent again, and what its caller knows it by, as one text. */
-export function recordOf({
-  withheldHeaders,
-  requestInit,
-  policy,
-  idempotent,
-  meta,
-  tags,
-  needs,
-}: Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs'>): string {
-  const given = {
-    ...(idempotent !== undefined && { idempotent }),
-    ...(meta && { meta }),
-    ...(tags && { tags }),
-    ...(needs && { needs }),
-  }
-  return JSON.stringify({ withheldHeaders, requestInit, policy, ...given })
-}
 
 export function sumOfRequest(task: Summed, texts: Texts): number {
   const { taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey = null, bodySum } = task

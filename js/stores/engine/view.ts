@@ -30,7 +30,7 @@ const inMs = (at: number, now: number): number | null =>
   at === Number.POSITIVE_INFINITY ? null : Math.max(0, at - now)
 
 /** By name where both are due at once. */
-function soonestFirst(a: LaneView, b: LaneView): number {
+export function soonestFirst(a: LaneView, b: LaneView): number {
   const [first, second] = [a.nextInMs ?? Number.MAX_VALUE, b.nextInMs ?? Number.MAX_VALUE]
   return first - second || (a.lane < b.lane ? -1 : 1)
 }

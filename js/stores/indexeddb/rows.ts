@@ -2,16 +2,15 @@
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import { NAME_LENGTH } from '../engine/bounds.ts'
+import { type Parts, partsOf, recordOf } from '../engine/parts.ts'
 import { newRow, type Place, type Row } from '../engine/row.ts'
 import { isLater, isReadable } from '../engine/rules.ts'
 import { isCount, isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
-import { isWhole, recordOf } from '../engine/sums.ts'
+import { isWhole } from '../engine/sums.ts'
 import { isName, type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */
-export interface TaskRow
-  extends Row,
-    Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'idempotent' | 'meta' | 'tags' | 'needs'> {
+export interface TaskRow extends Row, Omit<Parts, 'policy'> {
   readonly principal: Name
   readonly home: Name
   headers: NewTask['headers']
@@ -49,13 +48,7 @@ export function rowOf(task: NewTask, place: Place): TaskRow {
     home: nameOf(task.home),
     keptKey: task.idempotencyKey,
     headers: task.headers,
-    withheldHeaders: task.withheldHeaders,
-    requestInit: task.requestInit,
-    policy: task.policy,
-    ...(task.idempotent !== undefined && { idempotent: task.idempotent }),
-    ...(task.meta && { meta: task.meta }),
-    ...(task.tags && { tags: task.tags }),
-    ...(task.needs && { needs: task.needs }),
+    ...partsOf(task),
     lateAt: null,
     guarded: false,
     body: task.body && isSmall(task.body) ? task.body : null,
@@ -106,21 +99,15 @@ export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined
     method: row.method,
     targetUrl: row.targetUrl,
     headers: row.headers,
-    withheldHeaders: row.withheldHeaders,
-    requestInit: row.requestInit,
+    ...partsOf(row),
     lane: row.lane,
     principal: shownName(row.principal),
-    policy: row.policy,
     attemptNumber: row.attemptNumber,
     phase: row.phase,
     previousDelayMs: row.previousDelayMs,
     priority: 0 - row.rank,
     ...(row.orderKey !== null && { orderKey: row.orderKey }),
     home: shownName(row.home),
-    ...(row.idempotent !== undefined && { idempotent: row.idempotent }),
-    ...(row.meta !== undefined && { meta: row.meta }),
-    ...(row.tags !== undefined && { tags: row.tags }),
-    ...(row.needs !== undefined && { needs: row.needs }),
     schema: row.schema,
     status: row.status,
     ...(row.reason !== null && { reason: row.reason }),

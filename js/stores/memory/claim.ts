@@ -4,8 +4,9 @@ import { originIn } from '../../api/records.ts'
 import { type Claim, type ClaimedTask, LOOKED_AT, SWEEP, type Turn } from '../../api/store.ts'
 import { takesHome } from '../engine/homes.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
+import { gateOf } from './limits.ts'
 import { show } from './reads.ts'
-import type { Lane, Row, Rows } from './rows.ts'
+import { freeAt, type Lane, type Row, type Rows } from './rows.ts'
 import { type Found, markUnreadable } from './settle.ts'
 
 export interface Claimed {
@@ -13,6 +14,8 @@ export interface Claimed {
   /** More was due than `limit`. */
   readonly more: boolean
   readonly blockedByLimit: boolean
+  /** When the first token comes that alone keeps back what is due. */
+  readonly tokenAt?: number
 }
 
 /** How many may be claimed of a lane, before any was. */
@@ -39,13 +42,17 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   const nameOf = limitName(rows, claim)
   const taken = new Map<string, number>()
   const takes = takesHome(owner, claim)
+  const gate = gateOf(rows, claim)
   const isWanted = (row: Row): boolean =>
-    row.dueAt !== null &&
-    row.dueAt <= now &&
-    row.lane.heldUntil <= now &&
-    (taken.get(nameOf(row.lane)) ?? 0) < mostOf(row.lane) &&
-    takes(row.given.home)
-  const hasRoom = (row: Row) => rows.counts.inFlight < claim.total && row.lane.inFlight < claim.perLane
+    row.dueAt !== null && row.dueAt <= now && freeAt(row.lane) <= now && leftOf(row.lane) > 0 && takes(row.given.home)
+  const leftOf = (lane: Lane): number => mostOf(lane) - (taken.get(nameOf(lane)) ?? 0)
+  const leavesRoom = (lane: Lane): boolean =>
+    !rows.everyone ||
+    claim.perFree === undefined ||
+    lane.inFlight < Math.max(claim.perLane / (leftOf(lane) > 1 ? 2 : 4), claim.perFree * (leftOf(lane) - 1))
+  const mayRun = ({ lane }: Row) => lane.inFlight < claim.perLane && gate.hasRoom(lane) && leavesRoom(lane)
+  const hasToken = ({ lane }: Row) => gate.tokenAt(lane) <= now
+  const mayStart = (row: Row) => hasToken(row) && rows.counts.inFlight < claim.total && mayRun(row)
 
   const wanted = () => {
     const able = [...rows.of('PENDING')].filter(isWanted)
@@ -55,7 +62,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
 
   const claimed: ClaimedTask[] = []
   for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
-    const row = firstOf(wanted(), hasRoom)
+    const row = firstOf(wanted(), mayStart)
     if (!row) break
     const reason = refusal(row, row.policy, now)
     if (!isReadable(row.given)) markUnreadable(rows, row, found)
@@ -64,6 +71,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
       found.ended.push(show(row))
     } else {
       rows.start(row, owner, claim.leaseMs, now)
+      gate.took(row.lane, now)
       taken.set(nameOf(row.lane), (taken.get(nameOf(row.lane)) ?? 0) + 1)
       const lease = { taskId: row.taskId, token: row.token, forMs: claim.leaseMs }
       claimed.push({ task: show(row), lease, dueAt: row.wantedAt })
@@ -73,11 +81,13 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   }
   let more = false
   let blockedByLimit = false
+  let tokenAt = Number.POSITIVE_INFINITY
   for (const row of wanted()) {
-    if (hasRoom(row)) more = true
-    else blockedByLimit = true
+    if (mayStart(row)) more = true
+    else if (hasToken(row)) blockedByLimit = true
+    else if (mayRun(row)) tokenAt = Math.min(tokenAt, gate.tokenAt(row.lane))
   }
-  return { claimed, more, blockedByLimit }
+  return { claimed, more, blockedByLimit, tokenAt }
 }
 
 /** Where a lane's least tried tasks come first: all that it has but the next of these, of the first of the most urgent. */

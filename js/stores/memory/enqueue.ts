@@ -2,8 +2,9 @@
 
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isLater, isReadable, refusal } from '../engine/rules.ts'
+import { isOverQuota } from './quotas.ts'
 import { copyOf, keep } from './reads.ts'
-import { holdLane, keepLog, type Row, type Rows } from './rows.ts'
+import { freeAt, holdLane, keepLog, type Row, type Rows } from './rows.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -32,6 +33,7 @@ export function enqueueOne(
     const isSame = keeper.given.fingerprint === task.fingerprint
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }
+  if (rows.everyone && isOverQuota(rows, task, terms)) return { taskId, outcome: 'full', of: 'principal' }
   const { pending, inFlight, exhausted, bytes } = rows.counts
   const needed = bytes + (task.body?.byteLength ?? 0)
   if (pending + inFlight + exhausted >= terms.capacity || needed > terms.capacityBytes)
@@ -51,7 +53,7 @@ export function enqueueOne(
 
 function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
   const { total = Number.POSITIVE_INFINITY, perLane = Number.POSITIVE_INFINITY } = wish
-  if (row.dueAt === null || row.lane.heldUntil > now || rows.isPaused(row.lane)) return false
+  if (row.dueAt === null || freeAt(row.lane) > now || rows.isPaused(row.lane)) return false
   if (rows.counts.inFlight >= total || row.lane.inFlight >= perLane) return false
   return isReadable(row.given) && refusal(row, row.policy, now) === undefined
 }
@@ -85,6 +87,7 @@ function rowOf(rows: Rows, task: NewTask, now: number): Row {
     unreadable: false,
     firstAttemptAt: attemptNumber > 0 ? createdAt : null,
     endedAt: 0,
+    told: false,
     token: 0,
     owner: null,
     leaseEndsAt: 0,

@@ -101,6 +101,8 @@ export function show(row: Row): StoredTask {
     ...(given.meta === undefined ? {} : { meta: copyOf(given.meta) }),
     ...(given.tags === undefined ? {} : { tags: [...given.tags] }),
     ...(given.needs === undefined ? {} : { needs: [...given.needs] }),
+    ...(given.senderData === undefined ? {} : { senderData: copyOf(given.senderData) }),
+    ...(given.tells === undefined ? {} : { tells: given.tells }),
     schema: given.schema,
     status: row.status,
     ...(row.reason === undefined ? {} : { reason: row.reason }),

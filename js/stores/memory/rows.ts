@@ -15,6 +15,7 @@ import {
   type StoreTerms,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import type { Bucket } from '../engine/limits.ts'
 import { type Note, noteOf, orderName, wasSent } from '../engine/rules.ts'
 import { pausedBy } from '../shared-settings.ts'
 
@@ -48,6 +49,8 @@ export interface Row {
   unreadable: boolean
   firstAttemptAt: number | null
   endedAt: number
+  /** Its end was told. */
+  told: boolean
   /** The last that was given. */
   token: number
   /** The holder of the lease, while in flight. */
@@ -78,6 +81,8 @@ export interface Lane {
   holdEndsBy: number
   /** Rises with each claim from any lane; 0: never served. */
   served: number
+  /** Its tokens, where claims have given it a rate. */
+  readonly bucket: Bucket
 }
 
 export interface Hint {
@@ -94,7 +99,14 @@ const COUNTER = {
 } as const
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
+/** Whether its body takes room: a dead letter may be sent again. */
+export const takesRoom = (row: Row): boolean => isLive(row) || row.status === 'EXHAUSTED'
 export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
+
+export const newBucket = (): Bucket => ({ tat: Number.NEGATIVE_INFINITY, tokenAt: Number.NEGATIVE_INFINITY })
+
+/** When a lane is let go: at the end of its hold, or with its next token. */
+export const freeAt = ({ heldUntil, bucket }: Lane): number => Math.max(heldUntil, bucket.tokenAt)
 
 /** Keeps a line of its history: among its attempts, or beside them. */
 export function keepLog(row: Row, log: AttemptLog): void {
@@ -131,6 +143,8 @@ export class Rows {
   readonly everyone: boolean
   /** By id. */
   readonly pauses: Map<string, Pause> = new Map()
+  /** By origin: the tokens that its lanes share, where claims have given it a rate. */
+  readonly buckets: Map<string, Bucket> = new Map()
   /** Told to listeners when the step is done. */
   hints: Hint[] = []
   readonly #all = new Map<string, Row>()
@@ -185,6 +199,7 @@ export class Rows {
       heldUntil: Number.NEGATIVE_INFINITY,
       holdEndsBy: Number.NEGATIVE_INFINITY,
       served: 0,
+      bucket: newBucket(),
     }
     this.lanes.set(lane, made)
     return made
@@ -220,7 +235,7 @@ export class Rows {
   forgetLane(lane: Lane, now: number): void {
     if (lane.rows > 0) return
     lane.served = 0
-    if (lane.heldUntil + CHANCE_MS <= now) this.lanes.delete(lane.name)
+    if (lane.heldUntil + CHANCE_MS <= now && lane.bucket.tat <= now) this.lanes.delete(lane.name)
   }
 
   /** Gives a lease: the attempt counts from here. */
@@ -269,6 +284,7 @@ export class Rows {
     row.owner = null
     row.parked = false
     row.endedAt = now
+    row.told = false
     if (status !== 'EXHAUSTED') {
       row.body = undefined
       row.headers = {}
@@ -308,6 +324,10 @@ export class Rows {
     for (const lane of this.lanes.values()) {
       lane.heldUntil += ms
       lane.holdEndsBy += ms
+    }
+    for (const bucket of [...this.lanes.values()].map((lane) => lane.bucket).concat(...this.buckets.values())) {
+      bucket.tat += ms
+      bucket.tokenAt += ms
     }
     for (const [owner, until] of this.homes) this.homes.set(owner, until + ms)
   }
@@ -365,6 +385,6 @@ export class Rows {
     this.counts[COUNTER[row.status]] += by
     if (row.status === 'PENDING' && !row.unreadable) row.lane.pending += by
     if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
-    if (isLive(row) || row.status === 'EXHAUSTED') this.counts.bytes += by * bodyBytes(row)
+    if (takesRoom(row)) this.counts.bytes += by * bodyBytes(row)
   }
 }

@@ -12,8 +12,10 @@ import {
 } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
+import { forgetBuckets } from './limits.ts'
 import { copyOf, show } from './reads.ts'
 import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
+import { isUntold } from './untold.ts'
 
 export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
@@ -65,6 +67,7 @@ export interface Found {
 export function retain(rows: Rows, { retention }: StoreTerms, now: number): number {
   const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
   for (const lane of rows.lanes.values()) rows.forgetLane(lane, now)
+  forgetBuckets(rows, now)
   const terminal = [rows.of('SUCCEEDED'), rows.of('CANCELLED')]
   const deleted = trim(rows, terminal, now - terminalMs, maxTerminal, SWEEP, now)
   return trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted, now)
@@ -83,7 +86,8 @@ function trim(
   // time only moves on between two endings, so the first of each is its oldest
   const isDue = size > most || kinds.some((kind) => [...first(kind)].some(({ endedAt }) => endedAt < before))
   if (!isDue) return 0
-  const oldestFirst = kinds.flatMap((kind) => [...kind]).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+  const all = kinds.flatMap((kind) => [...kind]).filter((row) => !rows.everyone || !isUntold(row))
+  const oldestFirst = all.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
   const doomed = oldestFirst.filter(({ endedAt }, i) => endedAt < before || i < size - most).slice(0, room)
   for (const row of doomed) rows.remove(row, now)
   return doomed.length

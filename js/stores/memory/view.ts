@@ -3,7 +3,8 @@
 import { type Claim, LANES_SHOWN, type LaneView } from '../../api/store.ts'
 import { lateAt } from '../engine/rules.ts'
 import { bounds, type Claimed } from './claim.ts'
-import type { Lane, Rows } from './rows.ts'
+import { gateOf } from './limits.ts'
+import { freeAt, type Lane, type Rows } from './rows.ts'
 
 interface Due {
   /** The first due time. */
@@ -20,16 +21,17 @@ export interface View {
 export function view(rows: Rows, claim: Claim | null, claimed: Claimed, now: number): View {
   const mostOf = claim ? bounds(rows, claim) : () => Number.POSITIVE_INFINITY
   const due = dueTimes(rows, now)
-  let nextAt = claimed.more ? now : Number.POSITIVE_INFINITY
+  const tokenAt = claim ? gateOf(rows, claim).tokenAt : () => Number.NEGATIVE_INFINITY
+  let nextAt = claimed.more ? now : (claimed.tokenAt ?? Number.POSITIVE_INFINITY)
   const lanes: LaneView[] = []
   for (const lane of rows.lanes.values()) {
     if (!(mostOf(lane) > 0)) continue
     const { first, coming } = due.get(lane) ?? NOTHING
-    const held = lane.heldUntil > now
-    // what is due and still here, unheld, only limits, bounds or homes keep back: unless there was no claim
-    nextAt = Math.min(nextAt, held ? Math.max(first, lane.heldUntil) : claim ? coming : first)
-    if (lane.pending + lane.inFlight === 0 && !held) continue
-    lanes.push(viewOf(lane, first, now))
+    const free = freeAt(lane)
+    // what is due and still here, unheld, only limits, bounds, tokens or homes keep back: unless there was no claim
+    nextAt = Math.min(nextAt, free > now ? Math.max(first, free) : claim ? coming : first)
+    if (lane.pending + lane.inFlight === 0 && lane.heldUntil <= now) continue
+    lanes.push(viewOf(lane, Math.max(first, free, tokenAt(lane)), now))
   }
   for (const { leaseEndsAt } of rows.of('IN_FLIGHT')) nextAt = Math.min(nextAt, leaseEndsAt)
   for (const row of rows.of('PENDING')) if (!row.unreadable) nextAt = Math.min(nextAt, lateAt(row))
@@ -50,10 +52,8 @@ function dueTimes(rows: Rows, now: number): ReadonlyMap<Lane, Due> {
   return due
 }
 
-function viewOf(lane: Lane, first: number, now: number): LaneView {
-  const { name, pending, inFlight, heldUntil } = lane
-  const nextInMs = inMs(Math.max(first, heldUntil), now)
-  return { lane: name, pending, inFlight, nextInMs, heldForMs: Math.max(0, heldUntil - now) }
+function viewOf({ name, pending, inFlight, heldUntil }: Lane, nextAt: number, now: number): LaneView {
+  return { lane: name, pending, inFlight, nextInMs: inMs(nextAt, now), heldForMs: Math.max(0, heldUntil - now) }
 }
 
 function inMs(at: number, now: number): number | null {

@@ -40,7 +40,7 @@ export function portOf(client: unknown, subscriber?: unknown, label = 'redrive')
     onReconnect: (again) => port.onReconnect(again),
     ...(hears && { subscribe: (channel, heard) => soon(hears.subscribe(channel, heard)) }),
     async close() {
-      await Promise.all([hears?.close(), port.close()])
+      await Promise.all([hears && left(hears.close()), port.close()])
     },
   }
 }
@@ -57,9 +57,23 @@ function soon(subscribed: Promise<() => Promise<void>>): Promise<() => Promise<v
       reject(new PortError('NOT_READY', `Redis took longer than ${SUBSCRIBED_WITHIN_MS} ms to subscribe`))
     })
     subscribed
-      .then((end) => (isLate ? end() : resolve(end)))
+      .then((end) => (isLate ? end() : resolve(() => left(end()))))
       .catch(reject)
       .finally(disarm)
+  })
+}
+
+/** Longer is not waited for a server to say that it was left: it may be away, and its connection ends all the same. */
+const LEFT_WITHIN_MS = 1_000
+
+function left(leaving: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const disarm = systemClock.after(LEFT_WITHIN_MS, resolve)
+    const over = (): void => {
+      disarm()
+      resolve()
+    }
+    leaving.then(over, over)
   })
 }
 

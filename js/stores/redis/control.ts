@@ -5,9 +5,9 @@ import type { RetryPolicy } from '../../api/policy.ts'
 import type { TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason } from '../../api/task.ts'
 import { DAY_MS } from '../../platform/clock.ts'
+import { recordOf } from '../engine/parts.ts'
 import { ATTEMPTS } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
-import { recordOf } from '../engine/sums.ts'
 import { idBytes, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, Reply } from './port.ts'
@@ -58,8 +58,16 @@ export async function purge(
   return (await session.command('erase', idBytes(taskId), tagFor(principal), wanted)) as number
 }
 
-/** Dead letters of one script. */
+/** Tasks of one script. */
 const MOST = 256
+
+export async function told(session: Session, ends: Parameters<Whole['told']>[0]): Promise<void> {
+  for (let from = 0; from < ends.length; from += MOST) {
+    const part = ends.slice(from, from + MOST)
+    const packed = part.map(({ taskId, endedAt }) => new Packer(32).f64(endedAt).bytes(idBytes(taskId)).done())
+    await session.command('told', String(part.length), ...packed)
+  }
+}
 
 export async function redrive(
   session: Session,

@@ -5,7 +5,7 @@ import { RedriveError } from '../../api/errors.ts'
 import type { NewTask } from '../../api/records.ts'
 import type { Enqueued, Lease } from '../../api/store.ts'
 import type { EnqueueLease } from '../engine/enqueue.ts'
-import { idText } from './names.ts'
+import { idText, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, RedisPort, Reply } from './port.ts'
 import { enqueueScript } from './scripts.ts'
@@ -15,7 +15,9 @@ import { argsOf, prepared } from './task.ts'
 /** Calls are put together up to this many tasks, for others to have their turn; a call that has more is one script all the same. */
 const MOST = 128
 
-const OUTCOMES: readonly Enqueued['outcome'][] = ['stored', 'duplicate', 'conflict', 'unreadable', 'full']
+const OUTCOMES: readonly Enqueued['outcome'][] = ['stored', 'duplicate', 'conflict', 'unreadable', 'full', 'full']
+/** The last of them is for want of its principal's quota. */
+const OVER_QUOTA = 5
 
 interface Waiting {
   readonly tasks: readonly NewTask[]
@@ -86,10 +88,16 @@ export class EnqueueGroup {
         headOf(tasks.length, lease),
         ...tasks.flatMap((task) => argsOf(task, (shared) => used.has(shared))),
       ])
-      const counts = new Packer(8).u32(used.size, batches.length).done()
+      const quotas = quotasOf(session, group)
+      const counts = new Packer(12).u32(used.size, batches.length, quotas.length).done()
       const tags = [...used].map(({ tag }) => tag)
       try {
-        const [, answers] = await session.write(enqueueScript, [counts, ...tags, ...args], 'safe', this.#port)
+        const [, answers] = await session.write(
+          enqueueScript,
+          [counts, ...tags, ...quotas, ...args],
+          'safe',
+          this.#port,
+        )
         return (answers as readonly (readonly Buffer[])[]).map((batch) => batch.map(enqueuedIn))
       } catch (error) {
         // the server was emptied, or is another one: it has to be told again, once
@@ -98,6 +106,18 @@ export class EnqueueGroup {
       }
     }
   }
+}
+
+/** Those of the principals of these tasks that have one. */
+function quotasOf({ everyone, terms: { quotaOf } }: Session, group: readonly Waiting[]): Buffer[] {
+  if (!everyone || !quotaOf) return []
+  const principals = new Set(group.flatMap(({ tasks }) => tasks.map(({ principal }) => principal)))
+  return [...principals].flatMap((principal) => {
+    const quota = quotaOf(principal)
+    if (!quota) return []
+    const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
+    return [new Packer(32).bytes(principalTag(principal)).f64(capacity, capacityBytes).done()]
+  })
 }
 
 const isUnknownRecord = (error: unknown): boolean =>
@@ -119,5 +139,11 @@ function enqueuedIn(packed: Reply): Enqueued {
   const taskId = idText(bytes.subarray(21, 21 + bytes.readUInt32BE(17)))
   const token = bytes.readDoubleBE(1)
   const lease: Lease = { taskId, token, forMs: bytes.readDoubleBE(9) }
-  return { taskId, outcome: OUTCOMES[bytes[0] as number] as Enqueued['outcome'], ...(token > 0 && { lease }) }
+  const code = bytes[0] as number
+  return {
+    taskId,
+    outcome: OUTCOMES[code] as Enqueued['outcome'],
+    ...(code === OVER_QUOTA && { of: 'principal' }),
+    ...(token > 0 && { lease }),
+  }
 }

@@ -1,7 +1,14 @@
 /** Questions, which change nothing: packed for `read.lua`, and what it answers. */
 
 import { Buffer } from 'node:buffer'
-import { type Counts, type OwnCounts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
+import {
+  type Counts,
+  type OwnCounts,
+  type StoredTask,
+  TAGS_LOOKED_AT,
+  type TaskStore,
+  type Untold,
+} from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
@@ -190,8 +197,26 @@ export async function countsOf(session: Session, principal: string | null): Prom
       own.exhausted += exhausted
     }
     cursor = next.toString()
-    if (cursor === '0') return own
+    if (cursor === '0') break
   }
+  if (!session.everyone) return own
+  const { said } = await session.ask('bytes', tag)
+  const [bytes] = said as readonly [Buffer]
+  return { ...own, bytes: bytes.readDoubleBE(0) }
+}
+
+/** Ends that are to be told. Of those that ended at one moment the script gives more than may be asked for, since it has them by no other order. */
+export async function untold(session: Session, limit: number): Promise<readonly Untold[]> {
+  const { said, offset } = await session.ask('untold', String(Math.max(0, limit)))
+  const tasks = keptIn(said)
+  await session.learn(tasks)
+  const ends = tasks.flatMap((kept) => {
+    const row = rowIn(kept, session.records, offset)
+    const task = row && storedTask(row)
+    return task && row.endedAt !== null ? [{ task, endedAt: row.endedAt, seq: row.seq }] : []
+  })
+  const inOrder = ends.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq).slice(0, Math.max(0, limit))
+  return inOrder.map(({ task, endedAt }) => ({ task, endedAt }))
 }
 
 export async function unreadable(

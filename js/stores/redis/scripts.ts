@@ -21,9 +21,13 @@ import {
   HEAD,
   KEYS,
   LANES,
+  LEASES,
+  LIMITS,
+  LINE,
   READ,
   ROWS,
   SETTLE,
+  SHARES,
   SWEEP as SWEEPS,
   TASKS,
   TIME,
@@ -90,23 +94,25 @@ const nested = (base: readonly string[], rest: readonly string[]): readonly stri
 ]
 
 const BASE = [HEAD, TIME]
-const TASKS_BASE = [LANES, ROWS, KEYS, TASKS]
+const TASKS_BASE = [SHARES, LANES, ROWS, KEYS, TASKS]
 const FREES = ' flags=allow-oom'
 
 export const enqueueScript: Script = script('enqueue', '', ...nested(BASE, [...TASKS_BASE, ENQUEUE]))
 export const turnScript: Script = script(
   'turn',
   FREES,
-  ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, TURN]),
+  ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, LIMITS, LINE, LEASES, TURN]),
 )
 export const controlScript: Script = script('control', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, CONTROL]))
 export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
 export const keysOf = (name: string): readonly string[] =>
-  [...'mtrebadziokxypwnlquvjhfgsc'].map((letter) => `{redrive:${name}}:${letter}`)
+  [...'mtrebadziokxypwnlquvjhfgsESWc'].map((letter) => `{redrive:${name}}:${letter}`)
 
 export const channelOf = (name: string): string => `{redrive:${name}}:h`
+/** Where messages between processes are heard. */
+export const messagesOf = (name: string): string => `{redrive:${name}}:v`
 
 /** The commands that the scripts give: a test holds this list to their text. */
 export const COMMANDS: readonly string[] = (

@@ -59,6 +59,10 @@ export class Session {
   readonly #open: () => Promise<void>
   readonly #answerMs: number
   #opened: Promise<void> | undefined
+  /** Calls that have not been answered. */
+  readonly #underWay = new Set<Promise<unknown>>()
+  /** Aborted when the store is closed; a call after that has another. */
+  #closing = new AbortController()
   readonly #listeners = new Set<(hint: Hint) => void>()
 
   constructor({ name, port, clock, ownTime, terms, everyone, answerMs, open }: SessionOptions) {
@@ -77,6 +81,17 @@ export class Session {
   /** Has the server asked again, before the next call, what it is: it may be another one. */
   reopen(): void {
     this.#opened = undefined
+  }
+
+  /** Calls that are to be asked again are given up from now on. */
+  giveUp(): void {
+    this.#closing.abort()
+    this.#closing = new AbortController()
+  }
+
+  /** Resolves once every call is answered that is under way now. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
   }
 
   listen(listener: (hint: Hint) => void): () => void {
@@ -125,8 +140,16 @@ export class Session {
     }, again)
   }
 
-  /** Asks again what may be asked again, a few times. Rejects with an error of ours. */
-  async #insist<T>(ask: () => Promise<T>, again: Again): Promise<T> {
+  #insist<T>(ask: () => Promise<T>, again: Again): Promise<T> {
+    const answer = this.#insisted(ask, again, this.#closing.signal)
+    this.#underWay.add(answer)
+    const over = (): void => void this.#underWay.delete(answer)
+    answer.then(over, over)
+    return answer
+  }
+
+  /** Asks again what may be asked again, a few times, and not once the store is closed. Rejects with an error of ours. */
+  async #insisted<T>(ask: () => Promise<T>, again: Again, closed: AbortSignal): Promise<T> {
     // an earlier try may have been done, and its answer lost
     let isUnsure = false
     for (let tries = 0; ; tries++) {
@@ -134,15 +157,29 @@ export class Session {
         return await ask()
       } catch (error) {
         const pause = PAUSES[tries]
-        if (isFinal(error) || pause === undefined || (again === 'never' && !isRefused(error))) {
+        const isOver = isFinal(error) || pause === undefined || closed.aborted
+        if (isOver || (again === 'never' && !isRefused(error))) {
           throw isUnsure && codeOf(error) === 'OOM'
             ? unavailable(this.name, 'the server is full now, and an earlier try may have been done', error)
             : translated(error, this.name)
         }
         isUnsure ||= !isRefused(error)
-        await new Promise<void>((resolve) => this.#clock.after(pause, resolve))
+        await this.#pause(pause, closed)
+        if (closed.aborted) throw translated(error, this.name)
       }
     }
+  }
+
+  #pause(forMs: number, closed: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const over = (): void => {
+        disarm()
+        closed.removeEventListener('abort', over)
+        resolve()
+      }
+      const disarm = this.#clock.after(forMs, over)
+      closed.addEventListener('abort', over)
+    })
   }
 
   async #once(port: RedisPort, script: Script, args: readonly Arg[]): Promise<Reply> {

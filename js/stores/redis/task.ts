@@ -4,10 +4,11 @@ import { Buffer } from 'node:buffer'
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
+import { recordOf } from '../engine/parts.ts'
 import { ATTEMPTS, mayRepeat, orderName, wasSent } from '../engine/rules.ts'
 import { storedTask, type TextRow } from '../engine/shown.ts'
 import { foundBody, isSoundRow } from '../engine/sound.ts'
-import { recordOf, sumOfBytes, sumOfRequest } from '../engine/sums.ts'
+import { sumOfBytes, sumOfRequest } from '../engine/sums.ts'
 import { digest, fingerprintTag, idBytes, idText, NONE, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, Reply } from './port.ts'
@@ -46,8 +47,11 @@ const MOST_KNOWN = 256
 const shared = new Map<string, Shared>()
 
 /** The record of a task, if others are likely to have the same. */
-export function sharedOf({ meta, tags }: Pick<NewTask, 'meta' | 'tags'>, text: string): Shared | undefined {
-  if (meta !== undefined || tags !== undefined || text.length > LONGEST_SHARED) return undefined
+export function sharedOf(
+  { meta, tags, senderData }: Pick<NewTask, 'meta' | 'tags' | 'senderData'>,
+  text: string,
+): Shared | undefined {
+  if ((meta ?? tags ?? senderData) !== undefined || text.length > LONGEST_SHARED) return undefined
   const known = shared.get(text)
   if (known) return known
   if (shared.size >= MOST_KNOWN) shared.clear()
@@ -96,7 +100,7 @@ export function argsOf({ task, text, common }: Prepared, isShared: (shared: Shar
   const { ageMs = 0, serverMs = 0, marks = 0, holdLaneForMs = 0, deadlineReason = 'total_budget', policy } = task
   const packed = new Packer(192)
     .u16(task.schema)
-    .u8(mayRepeat(task) ? 1 : 0, DEADLINES.indexOf(deadlineReason))
+    .u8(mayRepeat(task) ? 1 : 0, DEADLINES.indexOf(deadlineReason), (task.tells ? 1 : 0) + (task.quotaExempt ? 2 : 0))
     .u40(RANKS - task.priority)
     .f64(task.dueInMs, serverMs, ageMs, task.deadlineInMs)
     .u32(task.attemptNumber)
@@ -167,29 +171,29 @@ const ROW = {
   asked: 3,
   parked: 4,
   behind: 5,
-  schema: 6,
-  rank: 16,
-  due: 21,
-  seq: 29,
-  deadline: 37,
-  first: 45,
-  token: 53,
-  settledToken: 61,
-  leaseUntil: 69,
-  ended: 77,
-  attempt: 93,
-  bodyBytes: 97,
-  turn: 125,
-  server: 133,
-  created: 141,
-  phase: 149,
-  delay: 157,
-  refunds: 165,
-  marks: 169,
-  why: 173,
-  owner: 192,
+  schema: 7,
+  rank: 17,
+  due: 22,
+  seq: 30,
+  deadline: 38,
+  first: 46,
+  token: 54,
+  settledToken: 62,
+  leaseUntil: 70,
+  ended: 78,
+  attempt: 94,
+  bodyBytes: 98,
+  turn: 126,
+  server: 134,
+  created: 142,
+  phase: 150,
+  delay: 158,
+  refunds: 166,
+  marks: 170,
+  why: 174,
+  owner: 193,
 } as const
-const LEAST = 196
+const LEAST = 197
 
 /** The status that a row says. */
 export const statusIn = ({ row }: Pick<Kept, 'row'>): TaskStatus | undefined => STATUSES[row[ROW.status] as number]

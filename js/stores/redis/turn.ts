@@ -12,7 +12,9 @@ import {
   type Settlement,
   type Step,
   type Turn,
+  UNTOLD_COUNTED,
 } from '../../api/store.ts'
+import { type Limit, limitsIn } from '../engine/limits.ts'
 import { boundsOf } from '../engine/lineup.ts'
 import { wasSent } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
@@ -94,13 +96,15 @@ function settlementBytes({ lease: { taskId, token }, log, next, holdLaneForMs = 
     .done()
 }
 
+const MANY = Number.POSITIVE_INFINITY
 const MODES = { leastTried: 1, untried: 2 } as const
 
 function claimArgs(
   { limit, leaseMs, total, perLane, principal, lanes, skipHomes, ownHomeOnly, ...rest }: Claim,
   everyone: boolean,
 ): Arg[] {
-  const { bounds = [], otherMax = Number.POSITIVE_INFINITY, supplied } = rest
+  const { bounds = [], otherMax = MANY, perPrincipal = MANY, perFree = MANY, supplied } = rest
+  const limits = limitsIn(everyone ? rest.limits : undefined)
   const listed = lanes === 'any' ? bounds : lanes
   const modes = new Map(
     bounds.map((bound) => [bound.lane, bound.untried ? MODES.untried : bound.leastTried ? MODES.leastTried : 0]),
@@ -108,7 +112,8 @@ function claimArgs(
   const head = new Packer(96)
     .f64(limit, leaseMs, total, perLane, otherMax)
     .u8(lanes === 'any' ? 1 : 0, ownHomeOnly ? 1 : 0, supplied ? 1 : 0)
-    .u32(listed.length, skipHomes.length, supplied?.length ?? 0)
+    .u32(listed.length, skipHomes.length, supplied?.length ?? 0, limits.size)
+    .f64(perPrincipal, perFree)
     .bytes(principalTag(principal))
     .done()
   const boundArgs = listed.map(({ lane, max }) =>
@@ -118,7 +123,17 @@ function claimArgs(
       .text(lane)
       .done(),
   )
-  return [head, ...boundArgs, ...skipHomes, ...(supplied ?? [])]
+  return [head, ...boundArgs, ...skipHomes, ...(supplied ?? []), ...[...limits].map(limitBytes)]
+}
+
+function limitBytes([origins, { concurrency, isShared, rate }]: readonly [string, Limit]): Buffer {
+  const { intervalMs = 0, leadMs = 0 } = rate ?? {}
+  return new Packer(96)
+    .f64(concurrency)
+    .u8(isShared ? 1 : 0)
+    .f64(intervalMs, leadMs)
+    .text(origins)
+    .done()
 }
 
 interface Read {
@@ -128,7 +143,7 @@ interface Read {
 }
 
 async function readTurn(session: Session, step: Step, answer: readonly Reply[]): Promise<Read> {
-  const [head, settled, renewed, claims, ends, lanes] = answer
+  const [head, settled, renewed, claims, ends, lanes, tokens] = answer
   const state = head as Buffer
   const claimed = keptIn(claims as Reply)
   const ended = keptIn(ends as Reply)
@@ -149,14 +164,14 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
       given.push({ task, lease, dueAt: row.turnAt, ...(body && { body }) })
     } else damaged.push(new Packer(32).f64(lease.token).bytes(idBytes(kept.taskId)).done())
   }
-  const [trimmed, unreadable] = [counters(0), counters(1)]
+  const [trimmed, unreadable, untold] = [counters(0), counters(1), Math.min(UNTOLD_COUNTED, counters(10))]
   const made: Turn = {
     now: now - offset,
     settled: [...(settled as Buffer)].map((code) => SETTLED[code] as Turn['settled'][number]),
     renewed: [...(renewed as Buffer)].map((code) => RENEWED[code] as Turn['renewed'][number]),
     claimed: given,
     ended: ended.flatMap((kept) => read(kept) ?? []),
-    lanes: lanesIn(lanes as readonly Buffer[], now, step.claim, session.everyone),
+    lanes: lanesIn(lanes as readonly Buffer[], waitsIn(tokens as readonly Buffer[]), now, step.claim, session.everyone),
     nextInMs: nextInMs < 0 ? null : nextInMs,
     blockedByLimit: state[25] === 1,
     counts: {
@@ -170,6 +185,7 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
     },
     ...(trimmed > 0 && { trimmed }),
     ...(unreadable > 0 && { unreadable }),
+    ...(untold > 0 && { untold }),
   }
   return { made, damaged }
 }
@@ -181,39 +197,51 @@ const LANE = {
   inFlight: 36,
   dead: 44,
   heldUntil: 52,
-  moment: 76,
-  at: 77,
-  lines: 85,
-  lists: 89,
+  moment: 92,
+  at: 93,
+  lines: 101,
+  lists: 105,
 } as const
 const LINE_BYTES = 30
 const STAGE = 4
 const WAKES = 1
 
+/** Origins whose lanes wait for a token, with the time until it comes. */
+const waitsIn = (tokens: readonly Buffer[]): ReadonlyMap<string, number> =>
+  new Map(tokens.map((bytes) => [bytes.toString('utf8', 8), bytes.readDoubleBE(0)]))
+
 /** The lanes that a turn shows, of those that the script has found. */
-function lanesIn(found: readonly Buffer[], now: number, claim: Claim | null, everyone: boolean): LaneView[] {
+function lanesIn(
+  found: readonly Buffer[],
+  waits: ReadonlyMap<string, number>,
+  now: number,
+  claim: Claim | null,
+  everyone: boolean,
+): LaneView[] {
   const mostOf = claim ? boundsOf(claim, { everyone }) : () => Number.POSITIVE_INFINITY
   const tag = claim && !everyone && principalTag(claim.principal)
   const views: LaneView[] = []
   for (const bytes of found) {
     if (tag && !bytes.subarray(LANE.tag, LANE.tag + tag.length).equals(tag)) continue
-    const view = laneIn(bytes, now)
+    const view = laneIn(bytes, waits, now)
     if (!(mostOf(view.lane) > 0) || (view.pending + view.inFlight === 0 && view.heldForMs === 0)) continue
     views.push(view)
   }
   return views.sort(soonestFirst).slice(0, LANES_SHOWN)
 }
 
-function laneIn(bytes: Buffer, now: number): LaneView {
+function laneIn(bytes: Buffer, tokens: ReadonlyMap<string, number>, now: number): LaneView {
   const lines = bytes.readUInt32BE(LANE.lines)
   let isReady = false
   for (let i = 0; i < lines; i++) isReady ||= bytes[LANE.lists + i * LINE_BYTES + STAGE] !== 0
   const waits = bytes[LANE.moment] === WAKES ? Math.max(0, bytes.readDoubleBE(LANE.at) - now) : null
+  const nextInMs = isReady ? 0 : waits
+  const lane = bytes.toString('utf8', LANE.lists + lines * LINE_BYTES)
   return {
-    lane: bytes.toString('utf8', LANE.lists + lines * LINE_BYTES),
+    lane,
     pending: bytes.readDoubleBE(LANE.pending),
     inFlight: bytes.readDoubleBE(LANE.inFlight),
-    nextInMs: isReady ? 0 : waits,
+    nextInMs: nextInMs === null ? null : Math.max(nextInMs, tokens.get(originIn(lane)) ?? 0),
     heldForMs: Math.max(0, bytes.readDoubleBE(LANE.heldUntil) - now),
   }
 }

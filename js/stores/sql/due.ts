@@ -5,7 +5,6 @@ import { LANES_SHOWN, SHUT_LOOKED_AT } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { boundsOf, type Lineup } from '../engine/lineup.ts'
 import type { Heads, Moments } from '../engine/port.ts'
-import { isHeld } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
 import { type Database, instantIn, LIMIT, type Value } from './database.ts'
 import type { LaneRow } from './lane-rows.ts'
@@ -63,7 +62,7 @@ export function momentsOf(database: Database, now: number, claim: Claim | null, 
 
 /** Soonest first, then those of which no task is due, each by name; more than are told. */
 function lanesShown(database: Database, now: number, claim: Claim | null, lineup: Lineup): readonly LaneRow[] {
-  const isShown = (lane: LaneRow): boolean => lane.pending > 0 || lane.inFlight > 0 || isHeld(lane, now)
+  const isShown = (lane: LaneRow): boolean => lane.pending > 0 || lane.inFlight > 0 || (lane.heldUntil ?? 0) > now
   if (claim && claim.lanes !== 'any') {
     const mostOf = boundsOf(claim, lineup)
     const isOpen = ({ name }: LaneRow): boolean => mostOf(name) > 0

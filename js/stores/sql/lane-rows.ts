@@ -17,6 +17,10 @@ export interface LaneRow extends Lane {
   readonly isReady: 0 | 1
   /** When time alone changes its places in line: its hold ends, or its next task comes due. `null`: it never does. */
   readonly lookAt: number | null
+  /** When its tokens are as good as new, in a file for everyone. */
+  tat?: number | undefined
+  /** The line of an origin or a principal that keeps it back, as of this transaction; absent: that of all, or of its principal. */
+  waitsIn?: string
 }
 
 const CHANGING = [
@@ -65,6 +69,8 @@ export const laneOf = (row: LaneRow): LaneRow => ({
   readyAt: row.readyAt,
   isReady: row.isReady,
   lookAt: row.lookAt,
+  tat: row.tat,
+  tokenAt: row.tokenAt,
 })
 
 /** Writes the lane as it is at `now`, with its places in line. One that is over is deleted. */
@@ -78,13 +84,14 @@ export function writeLane(
   const served = tasks === 0 ? 0 : lane.served
   if (lane.isReady === 1) leaveLine(database, name)
   // not by the number of tasks alone: other code may have written that, and what waits here would be forgotten
-  if (tasks <= 0 && pending <= 0 && inFlight <= 0 && holdOf(lane, now)[0] === 0) {
+  if (tasks <= 0 && pending <= 0 && inFlight <= 0 && holdOf(lane, now)[0] === 0 && !((lane.tat as number) > now)) {
     database.run('DELETE FROM lanes WHERE name = ?', name)
     return
   }
   const times = timesAt(lane, now, pending === 0 ? NEVER : dueTimes(database, now, name))
   write(database, now, { ...lane, served }, times)
-  if (times.isReady === 1) enterLine(database, { name, principal, inFlight, served }, heads())
+  if (times.isReady === 1)
+    enterLine(database, { name, principal: lane.waitsIn ?? principal, inFlight, served }, heads())
 }
 
 /**
@@ -115,7 +122,7 @@ const least = (known: number | null, more: readonly number[]): number | null => 
 type Times = Pick<LaneRow, 'nextDue' | 'readyAt' | 'isReady' | 'lookAt'>
 
 function timesAt(lane: LaneRow, now: number, { nextDue, comingAt }: DueTimes): Times {
-  const readyAt = nextDue === null ? null : Math.max(nextDue, holdOf(lane, now)[0])
+  const readyAt = nextDue === null ? null : Math.max(nextDue, holdOf(lane, now)[0], lane.tokenAt ?? 0)
   const isReady = readyAt !== null && readyAt <= now ? 1 : 0
   return { nextDue, readyAt, isReady, lookAt: isReady === 1 ? comingAt : readyAt }
 }

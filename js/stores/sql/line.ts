@@ -177,27 +177,23 @@ export function firstPlaces(
         ['inFlight > 0 AND inFlight < ?', IN_TURN, perLane],
       ]
   const first = new Map<string, LanePlace>()
-  const places = homesInLine(database, owner, claim).flatMap((home) =>
-    ranges.flatMap(([condition, order, ...values]) => {
-      const among = (index: string, whose: string): string =>
-        `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY ${index}
-          WHERE ${whose} AND home = ? AND ${condition} AND lane $open ORDER BY ${order} ${LIMIT}`
-      const given = [claim.principal, home, ...values] as const
-      const open = openAmongFirst<LanePlace>(
-        [database, claim, lineup],
-        count,
-        among('line_first', 'principal IS ?'),
-        given,
-      )
-      if (open.isAll) return open.rows
-      const isOpen = boundsOf(claim, lineup)
-      const origins = lineup.openOrigins?.((origin) => isOpen(origin) > 0)
-      if (!origins)
-        return notShut<LanePlace>(database, [claim, lineup], count, among('line_first', 'principal IS ?'), ...given)
-      const ofOne = among('line_origin', `${ORIGIN} = ?`).replace('$open', 'IS NOT NULL')
-      return origins.flatMap((origin) => database.all<LanePlace>(ofOne, origin, home, ...values, count))
-    }),
-  )
+  const placesIn = (line: string | null): LanePlace[] =>
+    homesInLine(database, owner, claim, line).flatMap((home) =>
+      ranges.flatMap(([condition, order, ...values]) => {
+        const among = (index: string, whose: string): string =>
+          `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY ${index}
+          WHERE ${whose} AND home = ? AND principal IS ? AND ${condition} AND lane $open ORDER BY ${order} ${LIMIT}`
+        const given = [home, line, ...values] as const
+        const open = openAmongFirst<LanePlace>([database, claim, lineup], count, among('line_first', 'TRUE'), given)
+        if (open.isAll) return open.rows
+        const isOpen = boundsOf(claim, lineup)
+        const origins = lineup.openOrigins?.((origin) => isOpen(origin) > 0)
+        if (!origins) return notShut<LanePlace>(database, [claim, lineup], count, among('line_first', 'TRUE'), ...given)
+        const ofOne = among('line_origin', `${ORIGIN} = ?`).replace('$open', 'IS NOT NULL')
+        return origins.flatMap((origin) => database.all<LanePlace>(ofOne, origin, ...given, count))
+      }),
+    )
+  const places = [claim.principal, ...(lineup.lines ?? [])].flatMap(placesIn)
   for (const place of places.sort(inTurn)) if (!first.has(place.name)) first.set(place.name, place)
   return [...first.values()].slice(0, count)
 }
@@ -208,11 +204,10 @@ export const ORIGIN = "substr(lane, 1, instr(lane || ' ', ' ') - 1)"
 const IN_TURN = 'rank, served, dueAt, lane'
 
 /** Homes in line that the claim may take from; '': none. */
-function homesInLine(database: Database, owner: string, claim: Claim): string[] {
+function homesInLine(database: Database, owner: string, claim: Claim, principal: string | null): string[] {
   if (claim.ownHomeOnly) return [owner]
   const takes = takesHome(owner, claim)
   const homes: string[] = []
-  const { principal } = claim
   const ends = database.one<{ first: string | null; last: string | null }>(
     `SELECT (SELECT home FROM ${OF_PRINCIPAL} ORDER BY home LIMIT 1) AS first,
       (SELECT home FROM ${OF_PRINCIPAL} ORDER BY home DESC LIMIT 1) AS last`,

@@ -57,11 +57,11 @@ export function needsMending(database: Database, now: number, everyone = false):
 const PENDING =
   "SELECT count(*) AS [all], (SELECT count(*) FROM tasks WHERE aside = 1 AND +status = 'PENDING') AS aside FROM tasks WHERE status = 'PENDING'"
 
-/** Found only where other code has been: tables that hold anything, and places in line that no lane or task has. */
+/** Found only where other code has been: tables that hold anything, and places in line that no lane or task has. A lane of no principal may stand in the line of its origin. */
 const STRANGE = [
   "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name IN ('tasks', 'lanes', 'line', 'attempts') AND sql NOT LIKE '% STRICT%'",
   'SELECT 1 FROM lanes WHERE isReady = 1 AND NOT EXISTS (SELECT 1 FROM line WHERE lane = name) LIMIT 1',
-  `SELECT 1 FROM line LEFT JOIN lanes ON name = lane WHERE line.principal IS NOT lanes.principal OR line.inFlight IS NOT lanes.inFlight
+  `SELECT 1 FROM line LEFT JOIN lanes ON name = lane WHERE line.principal IS NOT coalesce(lanes.principal, line.principal) OR line.inFlight IS NOT lanes.inFlight
     OR line.served IS NOT lanes.served OR isReady IS NOT 1 LIMIT 1`,
   `SELECT 1 FROM line WHERE NOT EXISTS
     (SELECT 1 FROM tasks INDEXED BY tasks_due WHERE lane = line.lane AND home IS nullif(line.home, '') AND ${WAITING}) LIMIT 1`,
@@ -83,17 +83,16 @@ function isSoundState(state: State, now: number): boolean {
   )
 }
 
-function isSoundLane(
-  { name, tasks, pending, inFlight, served, heldUntil, holdEndsBy, nextDue, readyAt, isReady, lookAt }: LaneRow,
-  latest: number,
-): boolean {
+function isSoundLane(lane: LaneRow, latest: number): boolean {
+  const { tasks, pending, inFlight, nextDue, readyAt, tokenAt = 0 } = lane
   return (
-    typeof name === 'string' &&
-    areCounts(tasks, pending, inFlight, served) &&
+    typeof lane.name === 'string' &&
+    areCounts(tasks, pending, inFlight, lane.served) &&
     tasks >= pending + inFlight &&
-    isSoundHold({ heldUntil, holdEndsBy }, latest) &&
-    readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil ?? 0)) &&
-    (isReady === 1 || lookAt === readyAt)
+    isSoundHold(lane, latest) &&
+    isWithin(tokenAt, latest) &&
+    readyAt === (nextDue === null ? null : Math.max(nextDue, lane.heldUntil ?? 0, tokenAt)) &&
+    (lane.isReady === 1 || lane.lookAt === readyAt)
   )
 }
 

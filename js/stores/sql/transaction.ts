@@ -19,13 +19,15 @@ import {
 import type { AttemptLog } from '../../api/task.ts'
 import { advance, isDamaged, setAside } from '../engine/change.ts'
 import { takesHome } from '../engine/homes.ts'
+import type { Ledger } from '../engine/ledger.ts'
 import { type Lineup, mostTriedIn } from '../engine/lineup.ts'
+import { recordOf } from '../engine/parts.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
 import { foundBody } from '../engine/sound.ts'
-import { recordOf, sumOfRequest } from '../engine/sums.ts'
+import { sumOfRequest } from '../engine/sums.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { DueHeads, momentsOf } from './due.ts'
 import { HeldLanes } from './held-lanes.ts'
@@ -53,6 +55,7 @@ export class Transaction implements Tx {
   readonly terms: StoreTerms
   readonly now: number
   readonly lineup: Lineup
+  declare readonly ledger?: Ledger | undefined
   readonly hints: Hint[] = []
   unreadable = 0
   /** Something was deleted of what a task has said. */
@@ -224,13 +227,13 @@ export class Transaction implements Tx {
     this.#lanes.changed(lane)
   }
 
-  /** Those that ended before `before`, or the `surplus` that ended first. */
-  oldest({ statuses, before, surplus }: Outlived, most: number): TaskRow[] {
+  /** Those that ended before `before`, or the `surplus` that ended first. `from`: which may be deleted. */
+  oldest({ statuses, before, surplus }: Outlived, most: number, from: string = ENDED): TaskRow[] {
     const isLetter = statuses[0] === 'EXHAUSTED' ? 1 : 0
     const order = `ORDER BY endedAt, seq ${LIMIT}`
-    const aged = rowsFound(this.database, `${ENDED} AND endedAt < ? ${order}`, isLetter, before, most)
+    const aged = rowsFound(this.database, `${from} AND endedAt < ? ${order}`, isLetter, before, most)
     if (surplus <= aged.length) return aged
-    return rowsFound(this.database, `${ENDED} ${order}`, isLetter, Math.min(surplus, most))
+    return rowsFound(this.database, `${from} ${order}`, isLetter, Math.min(surplus, most))
   }
 
   endHolds(): void {

@@ -13,6 +13,7 @@ import { isForEveryone, isSharedSound, mendShared, turnLanes } from './lineup.ts
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
 import { type Opened, openDamaged, openDatabase } from './open.ts'
 import { isSmall, isSound, isSoundOnDisk, rebuildIndexes } from './repair.ts'
+import { tokensIn } from './tokens.ts'
 import { acceptSize, clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** Damage that comes back sooner is not mended by what mends it. */
@@ -297,10 +298,11 @@ export class CurrentFile {
     try {
       const now = this.#clock.now()
       const everyone = this.#everyone
-      if (isSharedSound(database, everyone) && !needsMending(database, now, everyone)) return opened
+      if (isSharedSound(database, everyone, now) && !needsMending(database, now, everyone)) return opened
       database.run('BEGIN IMMEDIATE')
       try {
         if (isForEveryone(database, everyone) !== everyone) turnLanes(database, everyone, this.#path)
+        const tokens = tokensIn(database, now)
         // another process may have been in the middle of a change, or first
         if (needsMending(database, now, everyone)) {
           // tasks and indexes may not agree either
@@ -310,7 +312,7 @@ export class CurrentFile {
           this.#mended += aside
           if (!wasSound) this.#reportRebuilt(aside)
         }
-        mendShared(database, everyone)
+        mendShared(database, everyone, tokens)
         database.run('COMMIT')
       } catch (error) {
         rollBack(database)

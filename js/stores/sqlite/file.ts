@@ -7,8 +7,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { StoreClock } from '../sql/state.ts'
-import { type LineupOf, Transaction } from '../sql/transaction.ts'
+import type { LineupOf } from '../sql/transaction.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { CurrentFile } from './current-file.ts'
 import { DiskReserve } from './disk-reserve.ts'
@@ -16,6 +15,7 @@ import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
 import { Line } from './line.ts'
 import { lineupIn } from './lineup.ts'
 import { keepLog, refuseNewer } from './open.ts'
+import { FileClock, FileTransaction } from './transaction.ts'
 
 type Listener = (hint: Hint) => void
 
@@ -33,7 +33,7 @@ interface Urgency {
 
 interface Transacted<T> {
   readonly result: T
-  readonly hints: Transaction['hints']
+  readonly hints: FileTransaction['hints']
 }
 
 export class StoreFile {
@@ -46,7 +46,7 @@ export class StoreFile {
   readonly everyone: boolean
   report: Report = () => {}
   readonly #wallClock: Clock
-  readonly #clock: StoreClock
+  readonly #clock: FileClock
   readonly #line = new Line()
   readonly #file: CurrentFile
   readonly #reserve: DiskReserve
@@ -65,7 +65,7 @@ export class StoreFile {
     this.path = resolve(path)
     this.#name = fileName(this.path)
     this.#wallClock = clock
-    this.#clock = new StoreClock(clock)
+    this.#clock = new FileClock(clock)
     this.#erasedAt = clock.monotonic()
     this.terms = terms
     this.everyone = everyone
@@ -91,7 +91,7 @@ export class StoreFile {
   }
 
   /** One transaction, and then what it changed is told. */
-  async write<T>(work: (tx: Transaction) => T, urgency: Urgency = {}): Promise<T> {
+  async write<T>(work: (tx: FileTransaction) => T, urgency: Urgency = {}): Promise<T> {
     const { durable = false } = urgency
     const { result } = await this.#run(() => {
       for (;;) {
@@ -156,7 +156,10 @@ export class StoreFile {
   }
 
   /** `undefined`: nothing was done, since another process has moved everything out of the file meanwhile. */
-  #writeOnce<T>(work: (tx: Transaction) => T, { durable = false, erases = false }: Urgency): Transacted<T> | undefined {
+  #writeOnce<T>(
+    work: (tx: FileTransaction) => T,
+    { durable = false, erases = false }: Urgency,
+  ): Transacted<T> | undefined {
     const database = this.#file.connect(durable)
     if (durable) this.#reserve.keep()
     database.waitForDisk(durable)
@@ -218,7 +221,7 @@ export class StoreFile {
 
   readonly #lineupOf: LineupOf = (database, state) => lineupIn(database, state, this.everyone, this.path)
 
-  #transact<T>(database: Connection, work: (tx: Transaction) => T): Transacted<T> | undefined {
+  #transact<T>(database: Connection, work: (tx: FileTransaction) => T): Transacted<T> | undefined {
     database.run('BEGIN IMMEDIATE')
     try {
       if (!this.#file.isCurrent && !this.#file.staysBehind) {
@@ -226,7 +229,7 @@ export class StoreFile {
         return
       }
       refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
-      const tx = new Transaction(database, this.#clock, this.terms, this.#lineupOf)
+      const tx = new FileTransaction(database, this.#clock, this.terms, this.#lineupOf)
       const result = work(tx)
       tx.written()
       database.run('COMMIT')

@@ -5,10 +5,10 @@
  */
 
 import type { Clock } from '../../platform/clock.ts'
-import type { Transaction } from '../sql/transaction.ts'
 import type { StoreFile } from './file.ts'
 import { endHomes, hasLeft } from './homes.ts'
 import { OwnerLocks } from './owner-locks.ts'
+import type { FileTransaction } from './transaction.ts'
 
 /** An owner without a lock, most likely in a folder that cannot be written, tries again after this long. */
 const TAKE_AGAIN_MS = 60_000
@@ -56,7 +56,7 @@ export class LeaseWatch {
    * before it is given anything, and nothing is given while the transaction lasts. So one that has no lock then has no use of
    * what it was given either.
    */
-  async writeTurn<T>(work: (tx: Transaction) => T): Promise<T> {
+  async writeTurn<T>(work: (tx: FileTransaction) => T): Promise<T> {
     if (this.gone().length === 0) return this.#file.write(work)
     let files: readonly string[] = []
     const result = await this.#file.write((tx) => {

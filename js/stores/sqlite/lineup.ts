@@ -14,6 +14,9 @@ import type { Database } from '../sql/database.ts'
 import { ORIGIN } from '../sql/line.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
+import { areSharesSound, countShares, ratedIndex } from './shares.ts'
+import { restoreTokens, type Tokens } from './tokens.ts'
+import { endedIndexes } from './untold.ts'
 
 /** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
 export const SHARED: string = `
@@ -80,29 +83,40 @@ export function turnLanes(database: Database, everyone: boolean, path: string): 
   const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
   database.run(`UPDATE lanes SET principal = ${principal}`)
   database.run('DELETE FROM line')
-  indexOrigins(database, everyone)
+  database.run('DELETE FROM shares')
+  database.run('DELETE FROM lanes WHERE heldUntil = 0')
+  database.run('UPDATE lanes SET tat = 0, tokenAt = 0')
+  indexForEveryone(database, everyone)
   database.run('UPDATE state SET line = ? WHERE id = 1', lineOf(everyone))
 }
 
-const hasOrigins = (database: Database): boolean =>
-  database.one("SELECT 1 FROM sqlite_schema WHERE name = 'line_origin'") !== undefined
+const indexed = (database: Database): number =>
+  database.one<{ readonly n: number }>(
+    "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('line_origin', 'tasks_untold', 'lanes_rated')",
+  )?.n ?? 0
 
-/** The index of the line by origin is one of files for everyone: others have no use for it, and would write it with each place. */
-function indexOrigins(database: Database, everyone: boolean): void {
+/** Indexes that only files for everyone have: others have no use for them, and would write the line by origin with each place. */
+function indexForEveryone(database: Database, everyone: boolean): void {
   database.run('DROP INDEX IF EXISTS line_origin')
-  if (everyone) database.run(`CREATE INDEX line_origin ON line (${ORIGIN}, home, inFlight, rank, served, dueAt, lane)`)
+  if (everyone)
+    database.run(`CREATE INDEX line_origin ON line (${ORIGIN}, home, principal, inFlight, rank, served, dueAt, lane)`)
+  for (const sql of [...endedIndexes(everyone), ...ratedIndex(everyone)]) database.run(sql)
 }
 
 const PAUSES = '(SELECT count(*) FROM pauses)'
 const VERSION = "(SELECT coalesce(max(version), 0) FROM registry WHERE typeof(version) = 'integer')"
 
+/** A lane that stands apart, as only those of a file for everyone do. */
+const APART = `SELECT 1 FROM line JOIN lanes ON name = lane WHERE line.principal IS NOT NULL AND lanes.principal IS NULL LIMIT 1`
+
 /** Whether lanes stand as they are asked for, and no other code has written here what this cannot go by. */
-export function isSharedSound(database: Database, everyone: boolean): boolean {
+export function isSharedSound(database: Database, everyone: boolean, now: number): boolean {
   const found = database.one<SharedState & Readonly<Record<'counted' | 'last', number>>>(
     `SELECT line, pauses, registry, ${PAUSES} AS counted, ${VERSION} AS last FROM state WHERE id = 1`,
   )
-  if (found?.line !== lineOf(everyone) || hasOrigins(database) !== everyone) return false
-  return found.pauses === found.counted && areCounts(found.registry) && found.registry >= found.last
+  if (found?.line !== lineOf(everyone) || indexed(database) !== (everyone ? 3 : 0)) return false
+  if (found.pauses !== found.counted || !areCounts(found.registry) || found.registry < found.last) return false
+  return areSharesSound(database, everyone, now) && (everyone || !database.one(APART))
 }
 
 /** Whether the lanes of a file stand in one line. `asked`: where the file does not say so any more, it stands as it is opened. */
@@ -111,10 +125,12 @@ export function isForEveryone(database: Database, asked: boolean): boolean {
   return line === 'own' ? false : line === 'everyone' || asked
 }
 
-/** In a transaction, after `mend`, which has made its lanes so. */
-export function mendShared(database: Database, everyone: boolean): void {
+/** In a transaction, after `mend`, which has made its lanes so. `tokens`: as they were before. */
+export function mendShared(database: Database, everyone: boolean, tokens: Tokens): void {
   const registry = sharedState(database)?.registry
-  indexOrigins(database, everyone)
+  indexForEveryone(database, everyone)
+  countShares(database, everyone)
+  if (everyone) restoreTokens(database, tokens)
   database.run(
     `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
     lineOf(everyone),

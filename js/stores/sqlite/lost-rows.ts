@@ -5,8 +5,10 @@
  */
 
 import type { Claim, Step, Turn } from '../../api/store.ts'
-import { boundsOf, type Lineup, mostTriedIn } from '../engine/lineup.ts'
+import { boundsOf, mostTriedIn } from '../engine/lineup.ts'
 import type { Database } from '../sql/database.ts'
+import type { LaneRow } from '../sql/lane-rows.ts'
+import type { FileTransaction } from './transaction.ts'
 
 /** Whether the task is in the table, and its id does not lead there: nowhere, or to the row of another task. */
 function isLost(database: Database, taskId: string): boolean {
@@ -35,16 +37,16 @@ export const isIdle = ({ claim }: Step, turn: Turn): boolean =>
   (turn.counts?.pending ?? 0) > 0
 
 /** Lanes of tasks that a claim may start, by their own rows. */
-const OVERDUE = `SELECT DISTINCT tasks.lane AS lane FROM tasks NOT INDEXED LEFT JOIN lanes ON lanes.name = tasks.lane
-  WHERE aside = 0 AND (? OR tasks.principal IS ?) AND coalesce(heldUntil, 0) <= ?
+const OVERDUE = `SELECT DISTINCT tasks.lane AS name, coalesce(inFlight, 0) AS inFlight FROM tasks NOT INDEXED LEFT JOIN lanes ON lanes.name = tasks.lane
+  WHERE aside = 0 AND (? OR tasks.principal IS ?) AND max(coalesce(heldUntil, 0), coalesce(tokenAt, 0)) <= ?
     AND (home = ? OR (? AND (home IS NULL OR home IN (SELECT value FROM json_each(?))))) AND status = 'PENDING' AND dueAt <= ?`
 
-/** Whether the table has what such a turn should have found. `now`: the store's. */
-export function losesDue(database: Database, now: number, owner: string, claim: Claim, lineup: Lineup): boolean {
+/** Whether the table has what such a turn should have found. */
+export function losesDue({ database, now, lineup, ledger }: FileTransaction, owner: string, claim: Claim): boolean {
   const mostOf = boundsOf(claim, lineup)
   const takesOthers = claim.ownHomeOnly ? 0 : 1
   const supplied = JSON.stringify(claim.supplied ?? [])
-  const lanes = database.all<{ readonly lane: string }>(
+  const lanes = database.all<Pick<LaneRow, 'name' | 'inFlight'>>(
     OVERDUE,
     lineup.everyone ? 1 : 0,
     claim.principal,
@@ -54,5 +56,7 @@ export function losesDue(database: Database, now: number, owner: string, claim: 
     supplied,
     now,
   )
-  return lanes.some(({ lane }) => mostOf(lane) > 0 && mostTriedIn(claim, lane, lineup) === undefined)
+  return lanes.some(
+    (lane) => mostOf(lane.name) > 0 && mostTriedIn(claim, lane.name, lineup) === undefined && !ledger?.keepsBack(lane),
+  )
 }

@@ -12,6 +12,8 @@ import type { State } from '../sql/state.ts'
 import type { Connection } from './connection.ts'
 import { isCorrupt, isNoDatabase } from './errors.ts'
 import { isForEveryone, type SharedState } from './lineup.ts'
+import { countShares } from './shares.ts'
+import { keepToken, restoreTokens, tokensIn } from './tokens.ts'
 
 type Columns = Readonly<Record<string, Value>>
 
@@ -26,6 +28,8 @@ export interface Contents {
   readonly state: (State & SharedState) | undefined
   readonly tasks: readonly KeptTask[]
   readonly lanes: readonly Columns[]
+  /** Origins whose tokens were taken. */
+  readonly shares: readonly Columns[]
   readonly homes: readonly Columns[]
   readonly pauses: readonly Columns[]
   readonly registry: readonly Columns[]
@@ -45,7 +49,8 @@ export function contentsOf(database: Connection): Contents {
       body: tried(() => database.bodyOf(Number(columns.row))),
       attempts: tried(() => database.all(attempts, columns.row ?? null)) ?? [],
     })),
-    lanes: tried(() => database.all('SELECT * FROM lanes WHERE heldUntil > 0')) ?? [],
+    lanes: tried(() => database.all('SELECT * FROM lanes WHERE heldUntil > 0 OR tat > 0')) ?? [],
+    shares: tried(() => database.all('SELECT name, tat, tokenAt FROM shares WHERE tat > 0')) ?? [],
     homes: tried(() => database.all('SELECT * FROM homes')) ?? [],
     pauses: tried(() => database.all(`SELECT * FROM pauses WHERE ${SOUND_PAUSE}`)) ?? [],
     registry: tried(() => database.all(`SELECT * FROM registry WHERE ${SOUND_ENTRY}`)) ?? [],
@@ -93,7 +98,7 @@ export function bringIn(
   now: number,
   everyone: boolean,
 ): { readonly refused: number; readonly aside: number } {
-  const { state, tasks, lanes, homes } = contents
+  const { state, tasks, lanes, homes, shares } = contents
   bringSettings(database, contents)
   const base = database.one<State>('SELECT * FROM state WHERE id = 1')
   let lastRow = base?.lastRow ?? 0
@@ -129,7 +134,14 @@ export function bringIn(
     ...[state?.highWater ?? 0, lastRow, lastSeq + (state?.lastSeq ?? 0), state?.lastToken ?? 0],
     ...[state?.lastServed ?? 0, state?.purged ?? 0],
   )
-  return { refused, aside: mend(database, now, isForEveryone(database, everyone)) }
+  const forEveryone = isForEveryone(database, everyone)
+  for (const { name, tat, tokenAt } of shares)
+    keepToken(database, String(name), { tat: Number(tat), tokenAt: Number(tokenAt) })
+  const tokens = tokensIn(database, now)
+  const aside = mend(database, now, forEveryone)
+  countShares(database, forEveryone)
+  if (forEveryone) restoreTokens(database, tokens)
+  return { refused, aside }
 }
 
 /** Pauses hold wherever one was put. Of two entries of a name the later one counts; what a process has read is out of date, whatever came. */
@@ -153,7 +165,7 @@ function bringSettings(database: Database, { state, pauses, registry }: Contents
 
 /** Empties a file whose tasks are elsewhere: another process that has it open brings none of them a second time. */
 export function emptyOut(database: Connection): void {
-  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes', 'pauses', 'registry'])
+  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes', 'pauses', 'registry', 'shares'])
     database.run(`DELETE FROM ${table}`)
   database.run(
     `UPDATE state SET pauses = 0, pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0 WHERE id = 1`,

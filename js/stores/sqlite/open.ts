@@ -10,6 +10,7 @@ import { addSums } from '../sql/add-sums.ts'
 import { LINE, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
 import { isReadOnly, newer, unavailable } from './errors.ts'
+import { LEDGER } from './ledger.ts'
 import { SHARED } from './lineup.ts'
 import { numberOf, type OpenedFile, openedFile } from './whereabouts.ts'
 
@@ -23,7 +24,7 @@ PRAGMA application_id = ${APPLICATION_ID};
 `
 
 /** The i-th brings layout i to layout i + 1. Never changed once published: files in the field were made by them. */
-export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS, SHARED]
+export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS, SHARED, LEDGER]
 
 export const LAYOUT: number = MIGRATIONS.length
 

@@ -5,6 +5,7 @@ import { mend } from '../sql/mend.ts'
 import { BUSY_TIMEOUT_MS, Connection, rollBack } from './connection.ts'
 import { isBusy, isCorrupt, isNoDatabase } from './errors.ts'
 import { isForEveryone, mendShared } from './lineup.ts'
+import { tokensIn } from './tokens.ts'
 
 interface Rebuilt {
   /** Nothing was damaged. */
@@ -23,8 +24,9 @@ export function rebuildIndexes(database: Connection, now: number, everyone: bool
     const wasSound = isSound(database)
     database.exec('REINDEX')
     const forEveryone = isForEveryone(database, everyone)
+    const tokens = tokensIn(database, now)
     const aside = mend(database, now, forEveryone)
-    mendShared(database, forEveryone)
+    mendShared(database, forEveryone, tokens)
     if (!isSound(database)) {
       rollBack(database)
       return undefined

@@ -9,8 +9,8 @@ export type Told =
   | { readonly kind: 'answered'; readonly status: number; readonly json: unknown }
   /** No connection was made, so nothing was sent. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** The request was sent, and the connection ended before a whole answer had come. */
-  | { readonly kind: 'cut'; readonly message: string }
+  /** The request was sent, and the connection ended before a whole answer had come; `isKept`: before anything had, on one that had carried others. */
+  | { readonly kind: 'cut'; readonly message: string; readonly isKept: boolean }
   /** Its client waited no longer. */
   | { readonly kind: 'late' }
 
@@ -42,7 +42,7 @@ export async function ask(url: string, asked: Asked, agent: Agent, patienceMs: n
     const sent = request(new URL(path, url), options, (response) => {
       read(response).then(
         (text) => done({ kind: 'answered', status: response.statusCode ?? 0, json: parsed(text) }),
-        (error) => done(isLate ? { kind: 'late' } : { kind: 'cut', message: wordsOf(error) }),
+        (error) => done(isLate ? { kind: 'late' } : { kind: 'cut', message: wordsOf(error), isKept: false }),
       )
     })
     const timer = setTimeout(() => {
@@ -59,7 +59,8 @@ export async function ask(url: string, asked: Asked, agent: Agent, patienceMs: n
     })
     sent.on('error', (error) => {
       if (isLate) done({ kind: 'late' })
-      else done({ kind: isConnected ? 'cut' : 'refused', message: wordsOf(error) })
+      else if (!isConnected) done({ kind: 'refused', message: wordsOf(error) })
+      else done({ kind: 'cut', message: wordsOf(error), isKept: sent.reusedSocket })
     })
     sent.end(bytes)
   })

@@ -8,7 +8,7 @@ import { wait } from '../runner.ts'
 import { type Asked, ask, type Told } from './ask.ts'
 import type { Fleet, Life } from './fleet.ts'
 import type { Note } from './history.ts'
-import { type Intent, taskIn } from './intents.ts'
+import { type Addresses, type Intent, taskIn } from './intents.ts'
 
 /** 'again': the same under its key; 'conflict': another request under it; 'stranger': a look at another tenant's task. */
 export type CallKind = 'post' | 'again' | 'conflict' | 'get' | 'stranger' | 'cancel' | 'redrive'
@@ -28,6 +28,8 @@ export interface Call {
   /** The type of a problem, or the outcome of a cancel. */
   readonly said?: string
   readonly message?: string
+  /** Cut before anything had come, on a connection that had carried other requests. */
+  readonly isKept?: boolean
 }
 
 const CLIENTS = 6
@@ -51,7 +53,7 @@ const FURTHER: readonly (readonly [kind: Exclude<CallKind, 'post' | 'redrive'>, 
 export interface ClientOptions {
   readonly fleet: Fleet
   readonly intents: readonly Intent[]
-  readonly targets: readonly string[]
+  readonly addresses: Addresses
   readonly seed: number
   readonly note: Note
 }
@@ -169,7 +171,7 @@ export class Clients {
   }
 
   #askedFor(kind: CallKind, intent: Intent): Asked {
-    const { targets } = this.#options
+    const { addresses } = this.#options
     const { name, tenant, key } = intent
     const own = tenantHeader(tenant)
     const path = `/retry-tasks/${this.#tasks.get(name) ?? ''}`
@@ -178,7 +180,7 @@ export class Clients {
     if (kind === 'cancel') return { method: 'DELETE', path, headers: own }
     const body = kind === 'conflict' ? { intent: `${name}?conflict` } : { intent: name }
     const headers = { ...own, 'idempotency-key': key }
-    return { method: 'POST', path: '/retry-tasks', headers, body: taskIn(intent, targets, body) }
+    return { method: 'POST', path: '/retry-tasks', headers, body: taskIn(intent, addresses, body) }
   }
 }
 
@@ -187,8 +189,11 @@ export const tenantHeader = (tenant: string | null): Record<string, string> =>
   tenant === null ? {} : { 'redrive-tenant': tenant }
 
 /** The parts of an answer that the judge needs. */
-export function wordsOf(told: Told): Pick<Call, 'outcome' | 'status' | 'taskId' | 'durability' | 'said' | 'message'> {
-  if (told.kind === 'refused' || told.kind === 'cut') return { outcome: told.kind, message: told.message }
+export function wordsOf(
+  told: Told,
+): Pick<Call, 'outcome' | 'status' | 'taskId' | 'durability' | 'said' | 'message' | 'isKept'> {
+  if (told.kind === 'refused') return { outcome: told.kind, message: told.message }
+  if (told.kind === 'cut') return { outcome: told.kind, message: told.message, ...(told.isKept && { isKept: true }) }
   if (told.kind === 'late') return { outcome: told.kind }
   const { taskId, durability, type, outcome, taskStatus, status } = (told.json ?? {}) as Record<string, string>
   const said = outcome ?? type?.replace('urn:redrive:problem:', '') ?? (typeof status === 'string' ? status : undefined)

@@ -1,7 +1,6 @@
 /** Brings together what is judged after a run: from the API, from the target, and from what clients and operator wrote down. */
 
 import type { Counts } from '../checks.ts'
-import type { Figure } from '../evidence.ts'
 import { ask } from './ask.ts'
 import { type Clients, tenantHeader } from './clients.ts'
 import { Index, receipts, type Said, type ServiceFacts, type TaskRow } from './facts.ts'
@@ -9,16 +8,19 @@ import type { Fleet } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import type { Operator } from './operator.ts'
 import { CONCURRENCY, EXIT_MS, type Options, PER_ORIGIN } from './options.ts'
+import type { Receiver } from './receiver.ts'
 import type { Target } from './target.ts'
 
 /** All that has happened. */
-export interface Story extends Pick<ServiceFacts, 'samples' | 'drained' | 'stoodStillMs' | 'mayStandStillMs'> {
+export interface Story
+  extends Pick<ServiceFacts, 'samples' | 'quiet' | 'drained' | 'stoodStillMs' | 'mayStandStillMs'> {
   readonly options: Options
   readonly intents: readonly Intent[]
   readonly fleet: Fleet
   readonly clients: Clients
   readonly operator: Operator
   readonly target: Target
+  readonly receiver: Receiver
   readonly tookMs: number
 }
 
@@ -38,11 +40,16 @@ export async function read(fleet: Fleet, path: string, tenant: string | null = n
 export const readCounts = async (fleet: Fleet): Promise<Counts> =>
   ((await read(fleet, '/stats')) as { readonly counts: Counts }).counts
 
+export const readRows = (fleet: Fleet): Promise<readonly TaskRow[]> => listed(fleet, '/retry-tasks')
+
+export const readStory = async (fleet: Fleet, taskId: string): Promise<readonly Said[]> =>
+  ((await read(fleet, `/retry-tasks/${taskId}/explain`)) as { readonly decisions: readonly Said[] }).decisions
+
 /** Reads the store by its API, so at least one process has to answer. The ends of processes come after it, and are in the facts that are asked for then. */
 export async function gather(story: Story): Promise<{ readonly facts: () => ServiceFacts; readonly index: Index }> {
-  const { fleet, clients, operator, target, intents } = story
+  const { fleet, clients, operator, target, receiver, intents } = story
   const calls = [...clients.calls, ...operator.calls]
-  const rows = await listed(fleet, '/retry-tasks')
+  const rows = await readRows(fleet)
   const dead = await listed(fleet, '/dead-letters')
   const found = new Map<string, TaskRow>()
   const stories = new Map<string, readonly Said[]>()
@@ -59,15 +66,13 @@ export async function gather(story: Story): Promise<{ readonly facts: () => Serv
     if (told?.kind === 'answered' && told.status === 200) found.set(intent, told.json as TaskRow)
   })
   await each(rows, async ({ taskId }) => {
-    const { decisions } = (await read(fleet, `/retry-tasks/${taskId}/explain`)) as {
-      readonly decisions: readonly Said[]
-    }
-    stories.set(taskId, decisions)
+    stories.set(taskId, await readStory(fleet, taskId))
   })
   const counts = await readCounts(fleet)
   const facts = (): ServiceFacts => ({
     ...story,
     ...{ calls, rows, found, stories, counts, visits: target.visits, effects: target.effects, targets: target.urls },
+    callbacks: receiver.visits,
     deadLetters: dead.map(({ taskId }) => taskId),
     ...{ pauses: operator.pauses, redriven: operator.redriven, failedOperations: operator.failed },
     ...{ struck: fleet.struck, exits: fleet.exits, deaths: fleet.deaths },
@@ -98,67 +103,3 @@ async function each<T>(list: readonly T[], work: (item: T) => Promise<void>): Pr
     }),
   )
 }
-
-export function figuresOf(
-  { options, fleet, clients, tookMs, samples }: Story,
-  facts: ServiceFacts,
-  index: Index,
-): readonly Figure[] {
-  const { calls, visits, rows, exits, stories, redriven, pauses } = facts
-  const answered = calls.filter(({ outcome }) => outcome === 'answered')
-  const posts = calls.filter(({ kind }) => kind === 'post' || kind === 'again')
-  const of = (status: string) => rows.filter((row) => row.status === status).length
-  const outcomes = tally(visits.map(({ outcome }) => outcome ?? 'open'))
-  const told = tally([...stories.values()].flatMap((story) => story.map(({ kind }) => kind)))
-  const unknown = visits.filter(({ by }) => by === null).length
-  const count = (kind: Parameters<Fleet['count']>[0]) => fleet.count(kind)
-  return [
-    ['tasks asked for', clients.asked, `${calls.length} requests by clients`],
-    [
-      'acknowledged',
-      clients.acknowledged,
-      `${posts.filter(({ status }) => status === 200).length} times as there already`,
-    ],
-    [
-      'not answered',
-      calls.length - answered.length,
-      words(tally(calls.filter((call) => !answered.includes(call)).map(({ outcome }) => outcome))),
-    ],
-    [
-      'refused for now',
-      answered.filter(({ status }) => status === 503).length,
-      words(tally(answered.filter(({ status }) => status === 503).map(({ said = '' }) => said))),
-    ],
-    ['succeeded', of('SUCCEEDED'), ''],
-    ['dead letters', of('EXHAUSTED'), `${[...redriven.values()].reduce((sum, times) => sum + times, 0)} redrives`],
-    ['cancelled', of('CANCELLED'), ''],
-    ['processes killed', count('kill'), `${fleet.lives} started`],
-    ['stopped past their leases', count('stop'), ''],
-    [
-      'told to end while they worked',
-      count('drain'),
-      `the slowest took ${Math.max(0, ...exits.map(({ tookMs }) => tookMs))} ms`,
-    ],
-    ...(options.store === 'redis'
-      ? [['Redis killed', count('redis'), 'it syncs its file before it answers'] as const]
-      : []),
-    ['pauses of an origin', pauses.length, ''],
-    ['requests at the target', visits.length, words(outcomes)],
-    ['  answered from the key', outcomes.get('repeated') ?? 0, 'duplicates: the work was done, the answer lost'],
-    ['  of an unknown process', unknown, 'it had ended before it could be asked'],
-    ['attempts lost with their process', told.get('lost') ?? 0, `${told.get('released') ?? 0} given back`],
-    ['most attempts of a task', Math.max(0, ...rows.map(({ attemptNumber }) => attemptNumber)), ''],
-    ['most visits of a task', Math.max(0, ...[...index.visits.values()].map((each) => each.length)), ''],
-    ['/stats read', samples.length, ''],
-    ['seconds', (tookMs / 1_000).toFixed(1), `${Math.round(facts.stoodStillMs)} ms without a move after the blows`],
-  ]
-}
-
-function tally(names: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return counts
-}
-
-const words = (counts: ReadonlyMap<string, number>): string =>
-  [...counts].map(([name, count]) => `${count} ${name}`).join(', ')

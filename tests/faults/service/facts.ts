@@ -1,17 +1,22 @@
 /** All that a judge knows of a run, and what follows from it about single visits: who sent them, and until when they may go on. */
 
 import type { Visit } from '../../servers/start.mjs'
-import { type Counts, FOREVER, GRAIN_MS, type Row } from '../checks.ts'
+import { type Counts, FOREVER, GRAIN_MS, grouped, type Row } from '../checks.ts'
 import type { Call } from './clients.ts'
-import type { Exit, Struck } from './fleet.ts'
+import type { Death, Exit, Struck } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import type { PauseSpan } from './operator.ts'
+import type { CallbackVisit } from './receiver.ts'
 
 /** A task as the API lists it. */
 export interface TaskRow extends Row {
   readonly tenant: string | null
   readonly idempotencyKey: string | null
+  readonly tags?: Readonly<Record<string, string>>
 }
+
+/** A callback is a task, too; this is the one whose end it tells. undefined: the row is a client's own. */
+export const callbackOf = ({ tags }: TaskRow): string | undefined => tags?.['callback-of']
 
 /** A line of `GET /retry-tasks/{taskId}/explain`. */
 export interface Said {
@@ -27,12 +32,24 @@ export interface Said {
   }
 }
 
+/** When a task was put back, each time. */
+export const redrivesIn = (story: readonly Said[] = []): readonly number[] =>
+  story.filter(({ kind }) => kind === 'redriven').map(({ at }) => at)
+
 /** The numbers of the store while it ran. */
 export interface Sample {
   /** Tasks acknowledged before it was asked, and asked for when the answer had come. */
   readonly acknowledged: number
   readonly asked: number
+  /** Ends that may have been told by tasks of their own by then. */
+  readonly ends: number
   readonly total: number
+}
+
+/** The rows at a moment at which nothing was left to do. */
+export interface Quiet {
+  readonly at: number
+  readonly rows: readonly TaskRow[]
 }
 
 export interface ServiceFacts {
@@ -42,6 +59,9 @@ export interface ServiceFacts {
   readonly effects: ReadonlyMap<string, number>
   /** The target's origins. */
   readonly targets: readonly string[]
+  /** In the order in which they came. */
+  readonly callbacks: readonly CallbackVisit[]
+  readonly quiet: readonly Quiet[]
   /** Intent -> the task of its first receipt, as `GET /retry-tasks/{taskId}` shows it. */
   readonly found: ReadonlyMap<string, TaskRow>
   /** All that is listed of everyone. */
@@ -57,7 +77,7 @@ export interface ServiceFacts {
   readonly failedOperations: readonly string[]
   readonly struck: readonly Struck[]
   readonly exits: readonly Exit[]
-  readonly deaths: readonly string[]
+  readonly deaths: readonly Death[]
   readonly drained: boolean
   /** The longest that nothing moved for after the last blow. */
   readonly stoodStillMs: number
@@ -78,6 +98,11 @@ export class Index {
   /** Intent -> the tasks of its receipts, each once. */
   readonly tasks: ReadonlyMap<string, readonly string[]>
   readonly rows: ReadonlyMap<string, TaskRow>
+  /** Rows that clients have posted: those of callbacks are the service's own. */
+  readonly posted: readonly TaskRow[]
+  /** Key -> the tasks that tell ends under it; and task -> those that tell its ends. */
+  readonly callbackRows: ReadonlyMap<string, readonly TaskRow[]>
+  readonly callbacksOf: ReadonlyMap<string, readonly TaskRow[]>
   /** Intent -> its visits, in the order in which they began. */
   readonly visits: ReadonlyMap<string, readonly Visit[]>
 
@@ -85,6 +110,10 @@ export class Index {
     this.facts = facts
     this.intents = new Map(facts.intents.map((intent) => [intent.name, intent]))
     this.rows = new Map(facts.rows.map((row) => [row.taskId, row]))
+    this.posted = facts.rows.filter((row) => callbackOf(row) === undefined)
+    const telling = facts.rows.filter((row) => callbackOf(row) !== undefined)
+    this.callbackRows = grouped(telling, ({ idempotencyKey }) => idempotencyKey ?? '')
+    this.callbacksOf = grouped(telling, (row) => callbackOf(row) ?? '')
     const tasks = new Map<string, string[]>()
     for (const { intent, taskId = '' } of receipts(facts.calls)) {
       const own = tasks.get(intent) ?? []
@@ -105,22 +134,20 @@ export class Index {
     return this.tasks.get(intent)?.[0] ?? ''
   }
 
-  storyOf(intent: string): readonly Said[] {
-    return this.facts.stories.get(this.taskOf(intent)) ?? []
-  }
+  readonly storyOf = (intent: string): readonly Said[] => this.facts.stories.get(this.taskOf(intent)) ?? []
 
   /**
    * From then on another attempt may be made: its maker could do nothing about it any more. That is where it had its end, or its process was
-   * stopped, or the store was away, or has said that it took the task back.
+   * stopped, or the store was away, or has said that it took the task back. `story`: of the task that it was an attempt of.
    */
-  overAt(visit: Visit): number {
+  overAt(visit: Visit, story: readonly Said[] = this.storyOf(visit.intent)): number {
     const { startedAt, by } = visit
     const endedAt = this.endOf(visit)
     const cut = this.facts.struck
       .filter(({ kind, life }) => kind === 'redis' || (kind === 'stop' && (by === null || life === by)))
       .filter(({ from, until }) => from < endedAt && until > startedAt)
       .map(({ from }) => from)
-    const lost = this.storyOf(visit.intent)
+    const lost = story
       .filter(({ kind, at }) => kind === 'lost' && at >= startedAt - GRAIN_MS && at <= endedAt)
       .map(({ at }) => at)
     return Math.min(endedAt, ...cut, ...lost)

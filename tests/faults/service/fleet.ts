@@ -18,6 +18,8 @@ const preload = new URL('./preload.ts', import.meta.url).href
 /** A process on a machine with much other work takes some seconds to start. */
 const START_MS = 60_000
 const LAST_WORDS = 2_000
+/** One that was told to end so long ago never will. */
+const NEVER_MS = 60_000
 
 /** A process, from its start to its end. */
 export interface Life {
@@ -45,10 +47,23 @@ export interface Exit {
   readonly tookMs: number
 }
 
+/** The end of a process that was not told to end, nor killed. */
+export interface Death {
+  readonly life: string
+  readonly startedAt: number
+  readonly at: number
+  /** It had been ready. */
+  readonly wasReady: boolean
+  /** How it ended, and its last words. */
+  readonly words: string
+}
+
 export interface FleetOptions {
   readonly folder: string
   /** Words of the command line, but for the port. */
   readonly args: readonly string[]
+  /** Variables of each process beside those of this one. */
+  readonly env?: Readonly<Record<string, string>>
   readonly mutant?: string | undefined
   /** Hears what befalls processes. */
   readonly note?: Note
@@ -58,6 +73,7 @@ interface Member {
   readonly name: string
   readonly child: ChildProcess
   readonly agent: Agent
+  readonly startedAt: number
   url: string | undefined
   isStopped: boolean
   isLeaving: boolean
@@ -68,8 +84,7 @@ export class Fleet {
   /** In the order in which they came. */
   readonly struck: Struck[] = []
   readonly exits: Exit[] = []
-  /** Processes that ended without being told to, and their last words. */
-  readonly deaths: string[] = []
+  readonly deaths: Death[] = []
   readonly #options: FleetOptions
   readonly #members = new Map<number, Member>()
   #lives = 0
@@ -113,14 +128,14 @@ export class Fleet {
   start(place: number): void {
     this.#lives++
     const name = `${place}.${this.#lives}`
-    const { folder, args, mutant } = this.#options
+    const { folder, args, mutant, env } = this.#options
     const child = spawn(process.execPath, ['--import', preload, program, 'serve', '--port', '0', ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: environment(mutant),
+      env: { ...environment(mutant), ...env },
     })
     const member: Member = {
-      ...{ name, child, agent: agentFor(), url: undefined },
+      ...{ name, child, agent: agentFor(), startedAt: Date.now(), url: undefined },
       ...{ isStopped: false, isLeaving: false, words: '' },
     }
     this.#members.set(place, member)
@@ -138,7 +153,7 @@ export class Fleet {
       if (this.#members.get(place) === member) this.#members.delete(place)
       member.agent.destroy()
       if (this.#isEnding || member.isLeaving) return
-      if (signal !== 'SIGKILL') this.deaths.push(`${name} ended with ${signal ?? code}: ${member.words}`)
+      if (signal !== 'SIGKILL') this.#died(member, `ended with ${signal ?? code}: ${member.words}`)
       this.start(place)
     })
   }
@@ -149,7 +164,7 @@ export class Fleet {
       if (this.deaths.length === 0) return
     }
     throw new Error(
-      `${this.ready.length} of ${count} processes are ready: ${this.deaths.join('; ') || 'they take too long'}`,
+      `${this.ready.length} of ${count} processes are ready: ${this.deaths.map(({ words }) => words).join('; ') || 'they take too long'}`,
     )
   }
 
@@ -214,8 +229,15 @@ export class Fleet {
     member.isLeaving = true
     const ended = once(member.child, 'exit')
     member.child.kill('SIGTERM')
+    // its end by this signal is told as what it is
+    const timer = setTimeout(() => member.child.kill('SIGKILL'), NEVER_MS)
     const [code, signal] = (await ended) as [number | null, string | null]
+    clearTimeout(timer)
     this.exits.push({ life: member.name, code, signal, tookMs: Date.now() - from })
+  }
+
+  #died({ name: life, startedAt, url }: Member, words: string): void {
+    this.deaths.push({ life, startedAt, at: Date.now(), wasReady: url !== undefined, words })
   }
 
   readonly #endNow = (): void => {

@@ -3,7 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export type Who = 'client' | 'operator' | 'target' | 'nemesis' | 'process'
+export type Who = 'client' | 'operator' | 'target' | 'receiver' | 'nemesis' | 'process'
 
 /** Writes one line. `what` happened to `who`, and whatever else there is to say. */
 export type Note = (who: Who, what: string, about: object) => void

@@ -2,6 +2,7 @@
 
 import { chance } from '../options.ts'
 import { ATTEMPT_MS } from './options.ts'
+import { SIGNINGS, type Signing } from './signing.ts'
 
 /**
  * The way that a target treats a task on top of its common faults. 'spent': it fails more often than the policy has attempts, and works once it is
@@ -21,6 +22,19 @@ export interface Intent {
   readonly kind: Kind
   readonly delayMs: number
   readonly policy: { readonly maxAttempts: number; readonly [field: string]: unknown }
+  /** Absent: its end is told to no one. */
+  readonly callback?: CallbackWish | undefined
+}
+
+export const ENDS = ['succeeded', 'exhausted', 'cancelled'] as const
+export type End = (typeof ENDS)[number]
+
+/** The wish of a task to have its end told. */
+export interface CallbackWish {
+  /** undefined: it names none, and means all. */
+  readonly on: readonly End[] | undefined
+  /** undefined: unsigned. */
+  readonly signing: Signing | undefined
 }
 
 export const ORIGINS = 2
@@ -43,11 +57,23 @@ const CURVES: readonly Intent['policy'][] = [
   { maxAttempts: 30, strategy: 'exponential', initialDelayMs: 100, maxDelayMs: 400, jitterType: 'FULL' },
   { maxAttempts: 30, strategy: 'fixed', initialDelayMs: 600, jitterType: 'NONE' },
 ]
+/** Share of the tasks whose end is told, and of those the ones that are unsigned. */
+const CALLBACK_SHARE = 0.5
+const UNSIGNED_SHARE = 0.2
+const WISHES: readonly CallbackWish['on'][] = [
+  ...[undefined, undefined, ['succeeded'], ['exhausted'], ['exhausted', 'cancelled']],
+  ...[
+    ['succeeded', 'cancelled'],
+    ['succeeded', 'exhausted'],
+  ],
+] as const
 /** Fewer than a 'spent' task needs. */
 const FEW = 2
 
 export function intentsOf(tasks: number, seed: number): readonly Intent[] {
   const random = chance(seed ^ 0x5eed)
+  // of its own, so that a seed gives the tasks that it gave before there were callbacks
+  const wished = chance(seed ^ 0xca11)
   const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
   const intents: Intent[] = []
   for (let at = 1; at <= tasks; at++) {
@@ -69,9 +95,19 @@ export function intentsOf(tasks: number, seed: number): readonly Intent[] {
       kind,
       delayMs: draw > 1 - DELAYED_SHARE ? DELAY_MS : 0,
       policy: { ...curve, attemptTimeoutMs: ATTEMPT_MS, ...(kind === 'spent' && { maxAttempts: FEW }) },
+      callback: wishOf(wished),
     })
   }
   return intents
+}
+
+function wishOf(random: () => number): CallbackWish | undefined {
+  const [share, on, signed, which] = [random(), random(), random(), random()]
+  if (share >= CALLBACK_SHARE) return undefined
+  return {
+    on: WISHES[Math.floor(on * WISHES.length)],
+    signing: signed < UNSIGNED_SHARE ? undefined : SIGNINGS[Math.floor(which * SIGNINGS.length)],
+  }
 }
 
 function kindAt(draw: number): Kind {
@@ -83,15 +119,27 @@ function kindAt(draw: number): Kind {
   return 'plain'
 }
 
+/** Where tasks are sent, and where their ends are told. */
+export interface Addresses {
+  readonly targets: readonly string[]
+  readonly hooks: string
+}
+
+/** The URL at which the end of an intent's task is told. */
+export const hookOf = ({ name }: Intent, hooks: string): string => `${hooks}/${name}`
+
 /** The Task in that a client posts. `body`: what the target gets, the intent's own unless another is tried under its key. */
-export function taskIn(intent: Intent, urls: readonly string[], body: object = { intent: intent.name }): object {
-  const { tenant, origin, orderKey, delayMs, policy } = intent
+export function taskIn(intent: Intent, { targets, hooks }: Addresses, body: object = { intent: intent.name }): object {
+  const { tenant, origin, orderKey, delayMs, policy, callback } = intent
+  const { on, signing } = callback ?? {}
+  const told = { url: hookOf(intent, hooks), ...(on && { on }), ...(signing && { signing }) }
   return {
-    targetUrl: `${urls[origin]}/work`,
+    targetUrl: `${targets[origin]}/work`,
     method: 'POST',
     json: { ...body, tenant },
     policy,
     ...(delayMs > 0 && { delayMs }),
     ...(orderKey !== undefined && { orderKey }),
+    ...(callback && { callback: told }),
   }
 }

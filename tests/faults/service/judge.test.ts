@@ -5,7 +5,7 @@ import type { Visit } from '../../servers/start.mjs'
 import { judge } from '../judge.ts'
 import type { Call } from './clients.ts'
 import type { Said, ServiceFacts, TaskRow } from './facts.ts'
-import type { Struck } from './fleet.ts'
+import type { Death, Struck } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import { ofService } from './laws.ts'
 
@@ -71,6 +71,11 @@ const sent = (attemptNumber: number, at = 50): Said => told('attempt', at, { att
 const failed = (at: number, delayMs: number, data: Said['data'] = { responseStatus: 503 }): Said =>
   told('retry', at, { attemptNumber: 1, durationMs: 400, delayMs, counted: true, ...data })
 
+const death = (given: Partial<Death> = {}): Death => ({
+  ...{ life: '0.1', startedAt: 100, at: 200, wasReady: true, words: 'ended with 1' },
+  ...given,
+})
+
 const counts = { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 }
 
 /** One task, delivered at once. */
@@ -80,12 +85,14 @@ const fine: ServiceFacts = {
   visits: [visit(50)],
   effects: new Map([['one', 1]]),
   targets: ['http://a', 'http://b'],
+  callbacks: [],
+  quiet: [],
   found: new Map([['one', row('t1')]]),
   rows: [row('t1')],
   stories: new Map([['t1', [sent(1)]]]),
   deadLetters: [],
   counts,
-  samples: [{ acknowledged: 1, asked: 1, total: 1 }],
+  samples: [{ acknowledged: 1, asked: 1, ends: 0, total: 1 }],
   pauses: [],
   redriven: new Map(),
   failedOperations: [],
@@ -173,8 +180,8 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
   ['H2 sent without a call for it', { visits: [visit(50), visit(900, { intent: 'two' })], intents: two.intents ?? [] }],
   ['H3 accepted beside the rows', { rows: [row('t1'), row('t2')] }],
   ['counts() beside the rows', { counts: { ...counts, succeeded: 2 } }],
-  ['H3 /stats while it ran, 1 times', { samples: [{ acknowledged: 2, asked: 2, total: 1 }] }],
-  ['H3 /stats while it ran, 1 times', { samples: [{ acknowledged: 1, asked: 1, total: 2 }] }],
+  ['H3 /stats while it ran, 1 times', { samples: [{ acknowledged: 2, asked: 2, ends: 0, total: 1 }] }],
+  ['H3 /stats while it ran, 1 times', { samples: [{ acknowledged: 1, asked: 1, ends: 0, total: 2 }] }],
   ['tasks sent again before the attempt was over', { visits: [visit(50), visit(100)] }],
   ['tasks sent again before the attempt was over', { visits: [visit(50), visit(100, { by: '1.2' })] }],
   [
@@ -259,7 +266,13 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
   ['H14 ms in which nothing moved after the last blow', { stoodStillMs: 1_001 }],
   ['left over at the end', { drained: false }],
   ['left over at the end', { counts: { ...counts, pending: 1 } }],
-  ['processes that ended by themselves', { deaths: ['0.1 ended with 1'] }],
+  ['processes that ended by themselves', { deaths: [death()] }],
+  // Redis had been back for a while; or it was away, and the process had been ready
+  [
+    'processes that ended by themselves',
+    { deaths: [death({ wasReady: false })], struck: [struck('redis', 10, 90, '')] },
+  ],
+  ['processes that ended by themselves', { deaths: [death()], struck: [struck('redis', 120, 190, '')] }],
   ['told to end, and ended otherwise', { exits: [{ life: '0.1', code: 1, signal: null, tookMs: 100 }] }],
   [
     'told to end, and took too long',
@@ -358,6 +371,10 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
   [
     'an answer cut by a kill',
     { calls: [call(), call({ outcome: 'cut', status: undefined as never })], struck: [struck('kill', 5, 6)] },
+  ],
+  [
+    'a process that did not start while its store was away',
+    { deaths: [death({ wasReady: false })], struck: [struck('redis', 120, 190, '')] },
   ],
   [
     'a slow end while the store was away',

@@ -2,6 +2,7 @@
 
 import type { Call } from './clients.ts'
 import { type Index, receipts, type ServiceFacts } from './facts.ts'
+import type { Death, Struck } from './fleet.ts'
 
 type Laws = Readonly<Record<string, readonly string[]>>
 
@@ -77,12 +78,40 @@ function madeTwice(calls: readonly Call[]): readonly string[] {
 const words = ({ kind, intent, life, status, said = '', taskId = '' }: Call): string =>
   `${kind} of ${intent} at ${life}: ${status} ${said} ${taskId}`.trimEnd()
 
+/**
+ * A service does not start without its store, and says so: one that started while Redis was away ends, and so does one whose file was held by a process
+ * that stood still.
+ */
+const metNoStore = ({ startedAt, at, wasReady }: Death, struck: readonly Struck[]): boolean =>
+  !wasReady &&
+  struck.some(({ kind, from, until }) => (kind === 'redis' || kind === 'stop') && from < at && until > startedAt)
+
+/** When the process of a call was told to end. */
+const drainedAt = ({ life }: Call, struck: readonly Struck[]): number =>
+  struck.find((each) => each.kind === 'drain' && each.life === life)?.from ?? Number.POSITIVE_INFINITY
+
+/**
+ * A process that is told to end closes kept connections half a second later, or once it has a quiet moment. A request that is sent on one at
+ * that moment gets no answer, as the docs say: HTTP/1.1 has no way to announce it (RFC 9112, 9.5 and 9.6). The client's next try is what counts.
+ */
+export function crossesClose(call: Call, struck: readonly Struck[]): boolean {
+  if (!call.isKept || call.endedAt - call.askedAt > AT_ONCE_MS) return false
+  const sinceMs = call.askedAt - drainedAt(call, struck)
+  return sinceMs >= CLOSES_AFTER_MS && sinceMs <= CLOSED_BY_MS
+}
+const AT_ONCE_MS = 100
+const CLOSES_AFTER_MS = 450
+/** Half a second, one more at the most for the quiet moment, and the slack of a busy machine. */
+const CLOSED_BY_MS = 1_750
+
 /** The laws about processes that are told to end. */
 export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts): Laws {
   const away = struck.filter(({ kind }) => kind === 'redis')
   const drained = new Map(struck.filter(({ kind }) => kind === 'drain').map(({ life, from }) => [life, from]))
   return {
-    'processes that ended by themselves': deaths,
+    'processes that ended by themselves': deaths
+      .filter((death) => !metNoStore(death, struck))
+      .map(({ life, words }) => `${life} ${words}`),
     'told to end, and ended otherwise': exits
       .filter(({ code }) => code !== 0)
       .map(({ life, code, signal }) => `${life} ended with ${signal ?? code}`),
@@ -94,7 +123,7 @@ export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts)
       .map(({ life, tookMs }) => `${life} took ${tookMs} ms`),
     'answers cut by a process that was told to end': calls
       .filter(
-        ({ outcome, life, endedAt }) => outcome === 'cut' && endedAt >= (drained.get(life) ?? Number.POSITIVE_INFINITY),
+        (call) => call.outcome === 'cut' && call.endedAt >= drainedAt(call, struck) && !crossesClose(call, struck),
       )
       .map(({ kind, intent, life, message }) => `${kind} of ${intent} at ${life}: ${message}`),
   }

@@ -7,6 +7,7 @@ import type { Visit } from '../../servers/start.mjs'
 import { atMost, type Check, GRAIN_MS, mostAtOnce, none } from '../checks.ts'
 import type { Evidence } from '../judge.ts'
 import { cancelsOf, Index, type ServiceFacts } from './facts.ts'
+import { callbackChecks, callbackLaws } from './laws-callbacks.ts'
 import { callerLaws, exitLaws } from './laws-callers.ts'
 import { targetLaws } from './laws-target.ts'
 
@@ -35,9 +36,17 @@ export function ofService(facts: ServiceFacts): Evidence {
     never: {
       ...callerLaws(index),
       ...targetLaws(index, cancels),
+      ...callbackLaws(index),
       ...exitLaws(facts),
     },
-    own: [...perOrigin(index), besideTheRows(index), samplesFit(facts), deadAreShown(facts), stoodStill(facts)],
+    own: [
+      ...perOrigin(index),
+      ...callbackChecks(index),
+      besideTheRows(index),
+      samplesFit(facts),
+      deadAreShown(facts),
+      stoodStill(facts),
+    ],
   }
 }
 
@@ -74,9 +83,8 @@ const openAtOnce = (index: Index, visits: readonly Visit[]): number =>
       .map((visit) => [visit.startedAt + GRAIN_MS, index.overAt(visit) - GRAIN_MS] as const),
   )
 
-/** A post that was not answered may be there or not; no other row may. */
-function besideTheRows({ facts, tasks }: Index): Check {
-  const { calls, rows } = facts
+/** A post that was not answered may be there or not; no other row may, but for those that tell ends. */
+function besideTheRows({ facts: { calls }, posted: rows, tasks }: Index): Check {
   const asked = new Set(calls.filter(({ kind }) => kind === 'post').map(({ intent }) => intent))
   const [least, most] = [tasks.size, asked.size]
   return {
@@ -89,9 +97,9 @@ function besideTheRows({ facts, tasks }: Index): Check {
 }
 
 function samplesFit({ samples }: ServiceFacts): Check {
-  const wrong = samples.filter(({ acknowledged, asked, total }) => total < acknowledged || total > asked)
-  const words = wrong.map(({ acknowledged, asked, total }) => {
-    return `${total} counted, ${acknowledged} acknowledged, ${asked} asked for`
+  const wrong = samples.filter(({ acknowledged, asked, ends, total }) => total < acknowledged || total > asked + ends)
+  const words = wrong.map(({ acknowledged, asked, ends, total }) => {
+    return `${total} counted, ${acknowledged} acknowledged, ${asked} asked for, ${ends} ends at most`
   })
   return none(`H3 /stats while it ran, ${samples.length} times`, words)
 }

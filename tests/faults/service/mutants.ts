@@ -12,18 +12,19 @@ interface Change {
   readonly to: string
 }
 
-const CREATE = 'js/service/api/handlers/create.ts'
+const HAND_OVER = 'js/service/api/hand-over.ts'
 const NEW_TASK = 'js/service/api/new-task.ts'
-const ENQUEUES = 'await enqueue(task, exchange)'
+const ENQUEUES = 'await first.exchange.context.store.enqueue(waiting.map(({ task }) => task))'
+const CALLBACKS = 'js/service/callbacks.ts'
 const RULES = 'await policies.resolve(policyId, task.policy)'
 
 const CHANGES = {
   // H1
   'forgets-posts': [
     {
-      file: CREATE,
+      file: HAND_OVER,
       from: ENQUEUES,
-      to: `Math.random() < 0.2 ? { outcome: 'stored' as const, taskId: task.taskId } : ${ENQUEUES}`,
+      to: `Math.random() < 0.2 ? waiting.map(({ task }) => ({ outcome: 'stored' as const, taskId: task.taskId })) : ${ENQUEUES}`,
     },
   ],
   // H4; of files alone
@@ -88,6 +89,26 @@ const CHANGES = {
       to: 'const tasks = page.tasks.slice(1).map(',
     },
   ],
+  // H13; the moment between the two is long here, so that a kill is sure to fall into it
+  'tells-first': [
+    {
+      file: CALLBACKS,
+      from: 'const outcomes = await this.#stored(made)',
+      to: `await store.told(ends.map(({ task, endedAt }) => ({ taskId: task.taskId, endedAt })))
+        await new Promise((done) => setTimeout(done, 2_000))
+        const outcomes = await this.#stored(made)`,
+    },
+  ],
+  'tells-anew': [
+    { file: CALLBACKS, from: 'idempotencyKey: `cb-', to: 'idempotencyKey: Math.random() + `cb-' },
+    { file: CALLBACKS, from: 'idOf(task.taskId, endedAt)', to: 'idOf(String(Math.random()), endedAt)' },
+    { file: CALLBACKS, from: 'if (done.length > 0) await', to: 'if (done.length > 0 && Math.random() < 0.5) await' },
+  ],
+  'tells-all': [{ file: CALLBACKS, from: '!as || !callback.on.includes(as)', to: '!as' }],
+  'tells-success': [
+    { file: CALLBACKS, from: 'const as = endOf(task.status)', to: "const as = endOf(task.status) && 'succeeded'" },
+  ],
+  'signs-no-time': [{ file: 'js/service/signing.ts', from: '.update(content)', to: '.update(body)' }],
   // the end of a process
   'cuts-answers': [
     {

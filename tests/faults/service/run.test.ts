@@ -44,15 +44,18 @@ describe('nothing is lost, and no effect comes twice, while processes are killed
 })
 
 describe('a run that is wrong on purpose is found out', () => {
-  const small = ['--processes', '2', '--tasks', '60', '--kills', '1', '--stops', '0', '--drains', '0']
+  const small = ['--processes', '2', '--stops', '0', '--drains', '0']
 
   test.each([
-    ['sqlite', 'forgets-posts', /✗ lost/],
-    ['sqlite', 'new-keys', /✗ H6 another key than its client gave/],
-    ['sqlite', 'ignores-pauses', /✗ H9 sent while its origin was paused/],
-    ['redis', 'no-file', /✗ lost/],
-  ])('on %s: %s', { timeout: TIMEOUT_MS }, async (store, name, said) => {
-    const { code, output } = await finish('--store', store, ...small, '--break', name)
+    ['sqlite', 'forgets-posts', /✗ lost/, { tasks: 60, kills: 1 }],
+    ['sqlite', 'new-keys', /✗ H6 another key than its client gave/, { tasks: 60, kills: 1 }],
+    ['sqlite', 'ignores-pauses', /✗ H9 sent while its origin was paused/, { tasks: 60, kills: 1 }],
+    // a kill has to fall between two steps
+    ['sqlite', 'tells-first', /✗ H13 ends that were not told/, { tasks: 80, kills: 3 }],
+    ['redis', 'no-file', /✗ lost/, { tasks: 60, kills: 1 }],
+  ])('on %s: %s', { timeout: TIMEOUT_MS }, async (store, name, said, { tasks, kills }) => {
+    const size = ['--tasks', `${tasks}`, '--kills', `${kills}`]
+    const { code, output } = await finish('--store', store, ...small, ...size, '--break', name)
     expect(output).toMatch(said)
     expect(code).toBe(1)
   })

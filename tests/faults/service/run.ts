@@ -1,22 +1,23 @@
 /**
  * `node tests/faults/service/run.ts`: processes of `redrive serve` that share a store, killed, stopped and drained while clients post to them
- * and targets fail. Exit code 0 only if nothing that was acknowledged is lost, no answer was cut by a process that was told to end, and
- * nothing took effect twice.
+ * and targets and receivers of callbacks fail. Exit code 0 only if nothing that was acknowledged is lost, each end was told that was to be, no
+ * answer was cut by a process that was told to end, and nothing took effect twice.
  */
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RedisServer, startServer } from '../../redis/servers.ts'
 import { judge } from '../judge.ts'
-import { conclude, drain, main, type Say, speaker, TELL_MS, wait, within } from '../runner.ts'
+import { conclude, main, type Say, speaker, TELL_MS, wait, within } from '../runner.ts'
 import { Clients } from './clients.ts'
-import { figuresOf, gather, readCounts, type Story } from './evidence.ts'
+import { gather, readCounts, type Story } from './evidence.ts'
 import type { Sample } from './facts.ts'
 import { farewellRun } from './farewell-run.ts'
+import { figuresOf } from './figures.ts'
 import { Fleet } from './fleet.ts'
 import { noteIn } from './history.ts'
-import { intentsOf } from './intents.ts'
+import { type Intent, intentsOf } from './intents.ts'
 import { ofService } from './laws.ts'
 import { isMutant } from './mutants.ts'
 import { Operator } from './operator.ts'
@@ -32,7 +33,10 @@ import {
   readOptions,
 } from './options.ts'
 import { type Blow, planOf, planWords } from './plan.ts'
+import { leftAlone } from './quiet.ts'
+import { Receiver } from './receiver.ts'
 import { lifeBehind } from './sender.ts'
+import { type SigningKeys, signingKeysIn } from './signing.ts'
 import { Target } from './target.ts'
 
 const LOOK_MS = 25
@@ -41,8 +45,6 @@ const SAMPLE_MS = 400
 const READY_WITHIN_MS = 60_000
 /** Processes that have to answer when one of them is struck. */
 const LEAST_READY = 2
-/** Nothing has changed for so long: it will not. */
-const STALLED_MS = 60_000
 /** Two leases, the longest wait of a curve, of a target and of a breaker, and a target that hangs; and as much for a machine with other work. */
 const MAY_STAND_STILL_MS: number = 2 * (2 * LEASE_MS + 600 + RETRY_AFTER_S * 1_000 + 4_000 + ATTEMPT_MS)
 
@@ -56,16 +58,20 @@ async function run(options: Options): Promise<void> {
   process.stdout.write(`${planWords(plan).join('\n')}\n`)
   const note = noteIn(folder)
   const redis = store === 'redis' ? await startServer({ appendonly: true, appendfsync: 'always' }) : undefined
+  const keys = signingKeysIn(folder)
   const fleet = new Fleet({
     folder: logsIn(folder),
-    args: argsOf(folder, redis),
+    args: argsOf(folder, redis, keys),
+    env: keys.env,
     note,
     mutant: isMutant(breaks) ? breaks : undefined,
   })
   const intents = intentsOf(tasks, seed)
   const lifeOf = (port: number, serverPort: number) => lifeBehind(port, serverPort, fleet.pids)
   const target = await Target.start({ seed, intents, note, lifeOf, forgetsKeys: breaks === 'no-key' })
-  const clients = new Clients({ fleet, intents, targets: target.urls, seed, note })
+  const receiver = await Receiver.start({ seed, intents, keys, note, lifeOf })
+  const addresses = { targets: target.urls, hooks: receiver.url }
+  const clients = new Clients({ fleet, intents, addresses, seed, note })
   const operator = new Operator({ fleet, targets: target.urls, seed, note })
   const samples: Sample[] = []
   let hasFailed = true
@@ -73,15 +79,17 @@ async function run(options: Options): Promise<void> {
     for (let place = 0; place < processes; place++) fleet.start(place)
     await fleet.whenReady(processes)
     operator.begin()
-    await strike(plan, { options, fleet, clients, redis, samples, say })
+    await strike(plan, { options, fleet, clients, operator, intents, redis, samples, say })
     await operator.end()
-    const first = await leftAlone(fleet, clients, say)
-    const redriven = first.drained ? await operator.redriveAll() : 0
+    const field = { fleet, clients, operator, receiver, intents, say }
+    const first = await leftAlone(field)
+    const redriven = first.drained && first.isTold ? await operator.redriveAll() : 0
     say(`${redriven} dead letters put back`)
-    const then = redriven > 0 ? await leftAlone(fleet, clients, say) : first
+    const then = redriven > 0 ? await leftAlone(field) : first
     await clients.end()
     const story: Story = {
-      ...{ options, intents, fleet, clients, operator, target, samples },
+      ...{ options, intents, fleet, clients, operator, target, receiver, samples },
+      quiet: [first.quiet],
       drained: first.drained && then.drained,
       stoodStillMs: Math.max(first.stoodStillMs, then.stoodStillMs),
       mayStandStillMs: MAY_STAND_STILL_MS,
@@ -93,12 +101,18 @@ async function run(options: Options): Promise<void> {
     if (options.farewells > 0) await farewellRun(options, say)
   } finally {
     await fleet.end()
-    await target.close()
+    await Promise.all([target.close(), receiver.close()])
     await redis?.end()
     if (hasFailed && !breaks)
       process.stdout.write(`The store, and what each process and all clients wrote down: ${folder}\n`)
     else rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Attempts are lost with processes here, and the receiver fails often. */
+const CALLBACK_POLICY = {
+  ...{ policyId: 'callbacks', maxAttempts: 40, strategy: 'exponential', initialDelayMs: 100, maxDelayMs: 400 },
+  ...{ jitterType: 'FULL', attemptTimeoutMs: ATTEMPT_MS, retryableStatusCodes: 'broad' },
 }
 
 function logsIn(folder: string): string {
@@ -108,11 +122,13 @@ function logsIn(folder: string): string {
 }
 
 /** The command line that users have, with short leases. Without tokens it is dev mode, where targets may be on this machine. */
-function argsOf(folder: string, redis: RedisServer | undefined): readonly string[] {
+function argsOf(folder: string, redis: RedisServer | undefined, keys: SigningKeys): readonly string[] {
+  const policies = join(folder, 'policies.json')
+  writeFileSync(policies, JSON.stringify([CALLBACK_POLICY]))
   const store = redis ? redis.url : `sqlite:${join(folder, 'tasks.db')}`
   const times = { lease: LEASE_MS, drain: DRAIN_MS, 'attempt-timeout': ATTEMPT_MS }
   const limits = { concurrency: CONCURRENCY, 'concurrency-per-origin': PER_ORIGIN }
-  const set = { store, 'log-format': 'json', ...times, ...limits }
+  const set = { store, 'log-format': 'json', ...times, ...limits, policies, signing: keys.file }
   return Object.entries(set).flatMap(([name, value]) => [`--${name}`, `${value}`])
 }
 
@@ -120,6 +136,8 @@ interface Field {
   readonly options: Options
   readonly fleet: Fleet
   readonly clients: Clients
+  readonly operator: Operator
+  readonly intents: readonly Intent[]
   readonly redis: RedisServer | undefined
   readonly samples: Sample[]
   readonly say: Say
@@ -127,7 +145,7 @@ interface Field {
 
 /** Tasks come in as the blows fall, so that there is work under each of them however fast the machine is. */
 async function strike(plan: readonly Blow[], field: Field): Promise<void> {
-  const { options, fleet, clients, samples, say } = field
+  const { options, clients, fleet, say } = field
   let [fallen, isOver] = [0, false]
   const giving = (async () => {
     let toldAt = 0
@@ -143,7 +161,7 @@ async function strike(plan: readonly Blow[], field: Field): Promise<void> {
   const sampling = (async () => {
     while (!isOver) {
       await wait(SAMPLE_MS)
-      await sample(fleet, clients, samples)
+      await sample(field)
     }
   })()
   try {
@@ -176,40 +194,18 @@ async function fall({ kind, pick, forMs }: Blow, { fleet, redis, options }: Fiel
   }
 }
 
-async function sample(fleet: Fleet, clients: Clients, samples: Sample[]): Promise<void> {
+async function sample({ fleet, clients, operator, intents, samples }: Field): Promise<void> {
   const { acknowledged } = clients
   try {
     const { pending, inFlight, succeeded, exhausted, cancelled, purged } = await readCounts(fleet)
     const total = pending + inFlight + succeeded + exhausted + cancelled + purged
-    samples.push({ acknowledged, asked: clients.asked, total })
+    const wished = intents.slice(0, clients.asked).filter(({ callback }) => callback).length
+    const redrives = [...operator.redriven.values()].reduce((sum, times) => sum + times, 0)
+    // a task that was given up may succeed late, which is another end
+    samples.push({ acknowledged, asked: clients.asked, ends: 2 * (wished + redrives), total })
   } catch {
     // the process that was asked is gone, or its store is; what it has counted is seen later
   }
-}
-
-/** Time, and no more blows. */
-async function leftAlone(
-  fleet: Fleet,
-  clients: Clients,
-  say: Say,
-): Promise<{ readonly drained: boolean; readonly stoodStillMs: number }> {
-  let [last, movedAt, stoodStillMs] = ['', Date.now(), 0]
-  const look = async () => {
-    // one that starts, or goes on, has not yet answered
-    const counts = await readCounts(fleet).catch(() => undefined)
-    const { pending = 1, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0 } = counts ?? {}
-    const state = [clients.calls.length, pending, inFlight, succeeded, exhausted, cancelled]
-    stoodStillMs = Math.max(stoodStillMs, Date.now() - movedAt)
-    if (state.join() !== last) movedAt = Date.now()
-    last = state.join()
-    return {
-      isDone: clients.isDone && pending + inFlight === 0,
-      state,
-      words: `left alone: ${succeeded} succeeded, ${exhausted} given up, ${pending + inFlight} to go`,
-    }
-  }
-  const drained = await drain(look, { stalledMs: STALLED_MS, say })
-  return { drained, stoodStillMs }
 }
 
 await main('faults', { help, read: readOptions }, run)

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Visit } from '../../servers/start.mjs'
 import { chance } from '../options.ts'
+import { type Fault, type Faults, faultAt, seedOf } from './faults.ts'
 import type { Note } from './history.ts'
 import { type Intent, ORIGINS } from './intents.ts'
 import { LEASE_MS, RETRY_AFTER_S } from './options.ts'
@@ -14,16 +15,8 @@ import { LEASE_MS, RETRY_AFTER_S } from './options.ts'
 /** One visit, as far as it has come. */
 type Seen = { -readonly [Field in keyof Visit]: Visit[Field] }
 
-/** An answer, and whether the work is done for it. `status` null: none, the connection is reset; 'hang': nothing at all. */
-interface Fault {
-  readonly outcome: string
-  readonly status: number | null | 'hang'
-  readonly works: boolean
-  readonly waits?: true
-}
-
 /** Shares of all visits. One that asks for a wait holds up its lane, and one that hangs a place, so there are few. */
-const FAULTS: readonly (readonly [share: number, fault: Fault])[] = [
+const FAULTS: Faults = [
   [0.1, { outcome: 'unavailable', status: 503, works: false }],
   [0.02, { outcome: 'unavailable_wait', status: 503, works: false, waits: true }],
   [0.01, { outcome: 'too_many', status: 429, works: false, waits: true }],
@@ -157,24 +150,8 @@ class Desk {
     if (kind === 'never') return { fault: REFUSED, latencyMs: least }
     if (kind === 'refused' && attempt === 1) return { fault: REFUSED, latencyMs: least }
     if (kind === 'spent' && attempt <= SPENT_VISITS) return { fault: SPENT, latencyMs: least }
-    return { fault: kind === 'plain' ? faultAt(draw) : DONE, latencyMs }
+    return { fault: kind === 'plain' ? (faultAt(FAULTS, draw) ?? DONE) : DONE, latencyMs }
   }
-}
-
-function faultAt(draw: number): Fault {
-  let left = draw
-  for (const [share, fault] of FAULTS) {
-    left -= share
-    if (left < 0) return fault
-  }
-  return DONE
-}
-
-/** FNV-1a. */
-function seedOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  return hash >>> 0
 }
 
 /** undefined: its sender left before all of it had come. */

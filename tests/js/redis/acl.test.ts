@@ -5,6 +5,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
+import { channelOf, keysOf, messagesOf } from '../../../js/stores/redis/scripts.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, redisProgram, startCluster, startServer, valkeyProgram } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
@@ -36,8 +37,26 @@ test('they are those of the commands that scripts and store use, and of what cli
   expect([...used, ...ofClients].sort()).toEqual([...granted].sort())
 })
 
+test('the page has each key of a store in its table', () => {
+  const rows = [...page.matchAll(/^\| ((?:`\w`(?:, )?)+) \| (?:string|hash|sorted)/gm)].map(
+    ([, letters = '']) => letters,
+  )
+  const letters = rows.flatMap((row) => row.match(/\w/g) ?? [])
+  expect(letters.sort()).toEqual(
+    keysOf(NAME)
+      .map((key) => key.slice(-1))
+      .sort(),
+  )
+})
+
 async function setUser(server: RedisServer, ...more: readonly string[]): Promise<void> {
   await server.ask(...words, ...more)
+}
+
+/** The user of the page, with what the version of a server alone adds to it. */
+async function setUserOf(server: RedisServer, ...more: readonly string[]): Promise<void> {
+  const { redis_version: version = '' } = await server.info('server')
+  await setUser(server, ...(version.startsWith('7.0.') ? [] : forNewer.split(' ')), ...more)
 }
 
 /** A day in the life of a store: each of its scripts, and every command of theirs. */
@@ -116,8 +135,7 @@ const ways = programs.flatMap((binary) =>
 test.each(ways)('they are enough, with $name and $binary', async ({ binary, clientFor }) => {
   const server = await startServer({ appendonly: true, binary })
   onTestFinished(() => server.end())
-  const { redis_version: version = '' } = await server.info('server')
-  await setUser(server, ...(version.startsWith('7.0.') ? [] : forNewer.split(' ')))
+  await setUserOf(server)
   const store = redisStore({ client: clientFor(server), name: NAME, ...TERMS })
   onTestFinished(() => store.close())
   // the channel is another connection's, and may come later
@@ -146,6 +164,39 @@ test.each(Object.entries(clustered))('they are enough in a cluster, with %s', as
   onTestFinished(() => store.close())
   await live(store)
   for (const node of cluster.nodes) expect(await refused(node)).toEqual([])
+})
+
+test.each(ways)(
+  'they are enough for events between processes, with $name and $binary',
+  async ({ binary, clientFor }) => {
+    const server = await startServer({ appendonly: true, binary })
+    onTestFinished(() => server.end())
+    await setUserOf(server)
+    const store = redisStore({ client: clientFor(server), name: NAME, everyone: true })
+    onTestFinished(() => store.close())
+    const heard: string[] = []
+    const end = store.broadcast?.subscribe((message) => heard.push(message))
+    onTestFinished(() => end?.())
+    await eventually(() => {
+      store.broadcast?.send('are you there')
+      return heard.length
+    }).toBeGreaterThan(0)
+    expect(await refused(server)).toEqual([])
+  },
+)
+
+test('the channels that the page names one by one are those that are used, and each is needed', async () => {
+  const channels = /If you list channels one by one[^.]*`&({\S+):h`[^.]*`&\1:v`/.exec(page)
+  expect([channelOf(NAME), messagesOf(NAME)]).toEqual([`${channels?.[1]}:h`, `${channels?.[1]}:v`])
+  const server = await startServer({ appendonly: true })
+  onTestFinished(() => server.end())
+  await setUserOf(server, 'resetchannels', `&${channelOf(NAME)}`)
+  const store = redisStore({ client: alone['node-redis']?.(server), name: NAME, everyone: true })
+  onTestFinished(() => store.close())
+  const end = store.broadcast?.subscribe(() => {})
+  onTestFinished(() => end?.())
+  await eventually(async () => (await refused(server)).join()).toContain(messagesOf(NAME))
+  expect((await refused(server)).join()).not.toContain(channelOf(NAME))
 })
 
 test('a right that is missing is named, with the page that has them', async () => {

@@ -14,4 +14,9 @@ storeContract('redis', (terms) => openAs(`contract-${++stores}`, terms), undefin
     const name = `contract-${++stores}`
     return [await openAs(name, terms), await openAs(name, terms)]
   },
+  async pairOfAll(terms) {
+    const name = `contract-${++stores}`
+    const all = { ...terms, everyone: true } as const
+    return [await openAs(name, all), await openAs(name, all)]
+  },
 })

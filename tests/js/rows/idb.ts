@@ -1,6 +1,7 @@
 // Other code of the same origin, which writes to the database of a queue.
 import type { NewTask } from '../../../js/api/store.ts'
-import { recordOf, sumOfBytes, sumOfRequest } from '../../../js/stores/engine/sums.ts'
+import { recordOf } from '../../../js/stores/engine/parts.ts'
+import { sumOfBytes, sumOfRequest } from '../../../js/stores/engine/sums.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { type Chance, NUMBERS, PLAIN, TEXTS } from './chance.ts'
 import { FIELDS, INIT, POLICY, put } from './sql.ts'

@@ -134,6 +134,12 @@ test('the quick start: a task is handed over, read back, explained, repeated and
   expect(comparable(conflict)).toEqual(shown('"sku": 2'))
 })
 
+test('many tasks in one request: the outcomes are those that are shown', async () => {
+  const service = await start()
+  const answer = JSON.parse(await sh(block('sh', 'x-ndjson').replace('7733', portOf(service)), { cwd: folder() }))
+  expect(comparable(answer)).toEqual(comparable(shownAfter('x-ndjson')))
+})
+
 test('the command of the README hands a task over', async () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const [, curl = ''] = /^npx redrive serve #.*\n(curl .*)$/m.exec(readme) ?? []

@@ -16,7 +16,7 @@ import { folder, json, post, run, start } from './program.ts'
 
 const clock = fakeClock()
 const storesOf = (count: number): ApiStore[] =>
-  Array.from({ length: count }, () => memoryStore({ clock, everyone: true }))
+  Array.from({ length: count }, () => memoryStore({ clock, everyone: true }) as ApiStore)
 
 describe('where a task lies', () => {
   const task = newTask(1, { principal: 'ann', origin: 'https://a.test' })

@@ -58,9 +58,12 @@ describe('a start', () => {
     [['--host', '0.0.0.0', '--tokens', 'tokens.json'], /say where requests may go, by --targets/],
     [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], /--tls-cert: none\.pem cannot be read/],
     [['--tokens', 'none.json'], /none\.json/],
+    [['--targets', 'https://10.0.0.1'], /^redrive: targets: 'https:\/\/10\.0\.0\.1' .*open its range/],
+    [['--tenants', 'tenants.json'], /^redrive: targets: 'https:\/\/10\.0\.0\.2' .*open its range/],
     [['--default-backoff-base', '15s'], /--default-backoff-exponent and --default-backoff-jitter are missing/],
   ])('with %j is refused with exit code 2 and one line, and makes no file', async (args, line) => {
-    const cwd = folder({ 'tokens.json': [entry(TOKEN, 'acme')] })
+    const tenants = { acme: { targets: ['https://10.0.0.2'] } }
+    const cwd = folder({ 'tokens.json': [entry(TOKEN, 'acme')], 'tenants.json': tenants })
     const { code, stderr, stdout } = await run([...args, '--port', '0'], cwd)
     expect(stderr).toMatch(line)
     expect(stderr.trim().split('\n')).toHaveLength(1)

@@ -10,9 +10,11 @@ test('it says how long after its own wait each task was claimed, and nothing of 
   const clock = fakeClock()
   const seen: (readonly number[])[] = []
   const calls: string[] = []
+  const ends: number[] = []
   const watch = {
     storeCalled: (call: string) => void calls.push(call),
     claimed: (lateMs: readonly number[]) => void seen.push(lateMs),
+    untold: (count: number) => void ends.push(count),
   }
   const store = watchedStore(memoryStore({ clock, everyone: true }), watch, clock)
   await store.enqueue([newTask(1, { dueInMs: 50 }), newTask(2, { dueInMs: 57 }), newTask(3, { dueInMs: 90 })])
@@ -23,11 +25,33 @@ test('it says how long after its own wait each task was claimed, and nothing of 
   await store.turn({ ...step, claim: claimOf() })
   expect(seen).toEqual([[7, 0], []])
   expect(calls).toEqual(['enqueue', 'turn', 'turn', 'turn'])
+  expect(ends).toEqual([0, 0, 0])
 })
 
 test('it has no homes: no caller waits in the queue of a service', () => {
   const clock = fakeClock()
   const store = memoryStore({ clock, everyone: true })
-  const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {} }, clock)
+  const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {}, untold: () => {} }, clock)
   expect([store.homes === undefined, watched.homes]).toEqual([false, undefined])
+})
+
+test('once closed it stays so, whatever still runs of a request', async () => {
+  const clock = fakeClock()
+  const watched = watchedStore(
+    memoryStore({ clock, everyone: true }),
+    { storeCalled: () => {}, claimed: () => {}, untold: () => {} },
+    clock,
+  )
+  const { list } = watched
+  expect(await list({ limit: 1 })).toEqual({ tasks: [] })
+  await watched.close()
+  for (const call of [
+    list({ limit: 1 }),
+    watched.counts(),
+    watched.registry.read({ prefix: '' }),
+    watched.pauses.list(),
+  ]) {
+    await expect(call).rejects.toMatchObject({ code: 'QUEUE_CLOSED' })
+  }
+  await watched.close()
 })

@@ -1,7 +1,7 @@
 // Small pools, so that keys meet, lanes fill, orders form and time runs out.
 import fc from 'fast-check'
-import type { Bound, Claim, DeadlineReason, NewTask, Pause, Settlement } from '../../../js/api/store.ts'
-import { laneName, RECORD_SCHEMA } from '../../../js/api/store.ts'
+import type { Bound, Claim, DeadlineReason, NewTask, OriginLimit, Pause, Settlement } from '../../../js/api/store.ts'
+import { laneName, RECORD_SCHEMA, schemaOf } from '../../../js/api/store.ts'
 import type { TaskStatus } from '../../../js/api/task.ts'
 import { idOf, logOf } from './kit.ts'
 
@@ -56,13 +56,12 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     idempotent: often(false, true),
     meta: often<NewTask['meta']>(undefined, { order: 1, of: [{ who: 'ann' }] }),
     tags: often<NewTask['tags']>(undefined, ['a'], ['a', 'b']),
-    schema: fc.oneof(
-      { weight: 40, arbitrary: fc.constant(RECORD_SCHEMA) },
-      { weight: 1, arbitrary: fc.constant(RECORD_SCHEMA + 1) },
-    ),
+    senderData: often<NewTask['senderData']>(undefined, { to: 'ann', at: [1, { x: null }] }),
+    tells: fc.boolean(),
+    isLater: fc.oneof({ weight: 40, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     size: often(0, 3, 9),
   })
-  .map(({ origin, deadline, size, orderKey, idempotent, meta, tags, needs, ...rest }) => ({
+  .map(({ origin, deadline, size, orderKey, idempotent, meta, tags, needs, senderData, tells, isLater, ...rest }) => ({
     ...rest,
     ...deadline,
     targetUrl: `${origin}/orders?n=1`,
@@ -78,6 +77,9 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     ...(meta ? { meta } : {}),
     ...(tags ? { tags } : {}),
     ...(needs ? { needs } : {}),
+    ...(senderData ? { senderData } : {}),
+    ...(tells ? { tells } : {}),
+    schema: isLater ? RECORD_SCHEMA + 1 : schemaOf({ ...(senderData && { senderData }), ...(tells && { tells }) }),
     ...(rest.attemptNumber > 0 ? { log: [logOf(rest.taskId)] } : {}),
   }))
 
@@ -200,8 +202,37 @@ const claimsOf = (bounded: fc.Arbitrary<string>): fc.Arbitrary<Claim> =>
     }))
 
 export const claims: fc.Arbitrary<Claim> = claimsOf(lanes)
+const limits: fc.Arbitrary<readonly OriginLimit[]> = fc.uniqueArray(
+  fc
+    .record({
+      origins: fc.constantFrom('https://a.test', 'https://b.test', 'https://*.test'),
+      perSecond: often<number | undefined>(undefined, 1, 3, 1_000),
+      burst: fc.constantFrom(1, 2, 3),
+      concurrency: often<number | undefined>(undefined, 1, 2),
+      sharedBy: fc.constantFrom('lane' as const, 'origin' as const),
+    })
+    .map(({ perSecond, concurrency, ...limit }) => ({
+      ...limit,
+      ...(perSecond && { perSecond }),
+      ...(concurrency && { concurrency }),
+    })),
+  { selector: ({ origins }) => origins, minLength: 1, maxLength: 3 },
+)
+
 /** Of a store for everyone. */
-export const claimsOfAll: fc.Arbitrary<Claim> = claimsOf(origins)
+export const claimsOfAll: fc.Arbitrary<Claim> = fc
+  .tuple(
+    claimsOf(origins),
+    fc.option(limits, { nil: undefined }),
+    often<number | undefined>(undefined, 1, 2, 3),
+    often<number | undefined>(undefined, 1, 2),
+  )
+  .map(([claim, limits, perPrincipal, perFree]) => ({
+    ...claim,
+    ...(limits && { limits }),
+    ...(perPrincipal && { perPrincipal }),
+    ...(perFree && { perFree }),
+  }))
 
 export const pauseIds = fc.constantFrom('p', 'q')
 export const pauses: fc.Arbitrary<Pause> = fc.record(
@@ -209,7 +240,16 @@ export const pauses: fc.Arbitrary<Pause> = fc.record(
   { requiredKeys: ['id', 'at'] },
 )
 
+const quotas = fc.record(
+  { capacity: fc.integer({ min: 0, max: 5 }), capacityBytes: fc.constantFrom(0, 3, 12, 30) },
+  { requiredKeys: [] },
+)
+
 export const terms = fc.record({
+  quotas: fc.option(
+    fc.tuple(fc.option(quotas, { nil: undefined }), quotas).map(([ofNone, ofAnn]) => ({ ofNone, ofAnn })),
+    { nil: undefined },
+  ),
   capacity: fc.integer({ min: 1, max: 12 }),
   capacityBytes: fc.constantFrom(10, 1_000),
   maxLaneHoldMs: fc.constantFrom(0, 1_000, 5_000, 60_000),

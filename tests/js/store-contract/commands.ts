@@ -96,7 +96,7 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
       },
     )
     const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
-    const answer = await world.step((store) => turnOn(store, { owner, settle, hold, renew, claim }))
+    const answer = await world.turn((store) => turnOn(store, { owner, settle, hold, renew, claim }), claim)
     world.settled(settle, answer, renew)
     world.laneHeld(hold)
     if (claim) await world.claimed(answer, claim)
@@ -108,7 +108,7 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
 
 const claimOnlyOf = (claims: fc.Arbitrary<Claim>) =>
   command('claim', fc.record({ owner: any.owners, claim: claims }), async (world, { owner, claim }) => {
-    const answer = await world.step((store) => turnOn(store, { owner, settle: [], renew: [], claim }))
+    const answer = await world.turn((store) => turnOn(store, { owner, settle: [], renew: [], claim }), claim)
     await world.claimed(answer, claim)
   })
 
@@ -117,6 +117,25 @@ const enqueue = command(
   fc.record({ tasks: fc.array(any.tasks, { minLength: 1, maxLength: 6 }), lease: any.enqueueLeases }),
   async (world, { tasks, lease }) => {
     world.enqueued(tasks, await world.step((store) => store.enqueue(tasks, lease)), lease?.leaseMs)
+  },
+)
+
+/** Some commands read the clock, or not, as a store likes. */
+const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
+
+/** Those that ended first are told; some of these ends are of another moment, and are none. */
+const tell = command(
+  'tell',
+  fc.record({ most: fc.integer({ min: 1, max: 6 }), offsets: fc.array(fc.constantFrom(0, 0, 0, 1), { maxLength: 6 }) }),
+  async (world, { most, offsets }) => {
+    const untold = await world.both(async (store) => (await store.untold?.(most)) ?? [])
+    const ends = offsets.flatMap((offset, i) => {
+      const end = untold[i]
+      return end ? [{ taskId: end.task.taskId, endedAt: end.endedAt + offset }] : []
+    })
+    await seeTime(world)
+    await world.both(async (store) => store.told?.(ends))
+    await world.both(async (store) => (await store.untold?.(100)) ?? [])
   },
 )
 
@@ -171,9 +190,6 @@ const due = command(
   },
 )
 
-/** Pauses read the clock, or not, as a store likes. */
-const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
-
 const pause = command('pause', any.pauses, async (world, scope) => {
   if (!world.store.pauses) return
   await seeTime(world)
@@ -203,9 +219,11 @@ const purge = command('purge', purges, (world, filter) =>
 
 const pass = command('pass', any.passes, async ({ clock }, ms) => clock.step(ms))
 
-const configure = command('configure', any.terms, async (world, terms) => {
+const configure = command('configure', any.terms, async (world, { quotas, ...given }) => {
   const { store, reference } = world
   if (!store.configure) return
+  const quotaOf = (principal: string | null) => (principal === null ? quotas?.ofNone : quotas?.ofAnn)
+  const terms = { ...given, ...(quotas && { quotaOf }) }
   world.maxLaneHoldMs = terms.maxLaneHoldMs
   store.configure(terms)
   reference.configure?.(terms)
@@ -275,7 +293,10 @@ const weighted = (weight: number, arbitrary: fc.Arbitrary<fc.AsyncCommand<object
   Array.from({ length: weight }, () => arbitrary)
 
 /** What is done most is here more than once: every kind is drawn as often as it stands here. */
-const commandsOf = (claims: fc.Arbitrary<Claim>): fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> =>
+const commandsOf = (
+  claims: fc.Arbitrary<Claim>,
+  more: readonly fc.Arbitrary<fc.AsyncCommand<object, World>>[] = [],
+): fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> =>
   fc.commands(
     [
       ...weighted(6, enqueue),
@@ -294,10 +315,14 @@ const commandsOf = (claims: fc.Arbitrary<Claim>): fc.Arbitrary<Iterable<fc.Async
       purge,
       configure,
       homes,
+      ...more,
     ],
     { maxCommands: 60, size: 'max' },
   )
 
 export const commands: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(any.claims)
 /** For stores for everyone. */
-export const commandsOfAll: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(any.claimsOfAll)
+export const commandsOfAll: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(
+  any.claimsOfAll,
+  weighted(3, tell),
+)

@@ -190,10 +190,10 @@ export function everyoneRules(open: Open): void {
     await settle(three.lease, releaseIn(0, { park: true }))
     const of = async (principal: string | null) => store.countsOf?.(principal)
     if (store.countsOf) {
-      expect(await of('ann')).toEqual({ pending: 2, inFlight: 0, exhausted: 1 })
-      expect(await of('bob')).toEqual({ pending: 1, inFlight: 0, exhausted: 0 })
-      expect(await of(null)).toEqual({ pending: 0, inFlight: 1, exhausted: 0 })
-      expect(await of('nobody')).toEqual({ pending: 0, inFlight: 0, exhausted: 0 })
+      expect(await of('ann')).toEqual({ pending: 2, inFlight: 0, exhausted: 1, bytes: 0 })
+      expect(await of('bob')).toEqual({ pending: 1, inFlight: 0, exhausted: 0, bytes: 0 })
+      expect(await of(null)).toEqual({ pending: 0, inFlight: 1, exhausted: 0, bytes: 0 })
+      expect(await of('nobody')).toEqual({ pending: 0, inFlight: 0, exhausted: 0, bytes: 0 })
     }
     expect(await store.unpark?.({ principal: 'ann' })).toBe(0)
     expect(await store.unpark?.({ principal: 'bob' })).toBe(1)

@@ -7,11 +7,11 @@ import {
   type Lease,
   laneName,
   type NewTask,
-  RECORD_SCHEMA,
   type Settlement,
   type Step,
   type StoredTask,
   type StoreTerms,
+  schemaOf,
   type TaskStore,
   type Turn,
 } from '../../../js/api/store.ts'
@@ -54,7 +54,7 @@ export function newTask(n: number, { origin = ORIGIN, ...given }: Wanted = {}): 
     previousDelayMs: 0,
     priority: 0,
     home: null,
-    schema: RECORD_SCHEMA,
+    schema: schemaOf(given),
     ...given,
   }
 }

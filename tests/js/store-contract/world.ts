@@ -55,6 +55,24 @@ export class World {
     return wanted
   }
 
+  /** As `step`, for a turn: what limits keep back need not all be looked at, where the contract says so. */
+  async turn(act: (store: TaskStore) => Promise<Turn>, claim: Claim | null): Promise<Turn> {
+    const isLimited = this.reference.everyone && (claim?.limits ?? claim?.perPrincipal ?? claim?.perFree) !== undefined
+    let wanted: Turn | undefined
+    return this.step(async (store) => {
+      const turn = await act(store)
+      if (store === this.reference || !isLimited || !wanted) wanted = turn
+      const { nextInMs, blockedByLimit } = wanted
+      const isFull = (turn.counts?.inFlight ?? 0) >= (claim?.total ?? 0)
+      const isLater = (turn.nextInMs ?? Number.POSITIVE_INFINITY) >= (nextInMs ?? Number.POSITIVE_INFINITY)
+      return {
+        ...turn,
+        ...(nextInMs === 0 && turn.nextInMs === 0 && blockedByLimit && { blockedByLimit }),
+        ...(isFull && turn.blockedByLimit && isLater && { nextInMs }),
+      }
+    })
+  }
+
   /** As `both`; a store may keep none. */
   async history(taskId: string): Promise<void> {
     if (this.store.history) await this.both(async (store) => (await store.history?.(taskId)) ?? [])
@@ -88,6 +106,10 @@ export class World {
       cancelled,
     ])
     expect(ofStatus('PENDING')).toBeLessThanOrEqual(pending)
+    if (this.reference.everyone) {
+      // quotas go by what is kept of each; the reference counts its rows
+      for (const principal of [null, 'ann']) await this.both(async (store) => store.countsOf?.(principal))
+    }
     const running = tasks.filter(({ status, orderKey }) => status === 'IN_FLIGHT' && orderKey !== undefined)
     const orders = running.map(({ principal, orderKey }) => JSON.stringify([principal, orderKey]))
     expect(new Set(orders).size, 'S19 one of an order at a time').toBe(orders.length)
@@ -154,6 +176,7 @@ export class World {
     }
     if (this.reference.everyone) this.#boundByOrigin(claimed, claim)
     if (claimed.length === 0) return
+    if (this.reference.everyone) await this.#limited(claimed, claim)
     expect((await this.store.counts()).inFlight, 'S7 no more than total').toBeLessThanOrEqual(claim.total)
   }
 
@@ -168,6 +191,25 @@ export class World {
     for (const { lane, max } of bounds) {
       const taken = claimed.filter(({ task }) => new URL(task.targetUrl).origin === lane)
       expect(taken.length, `S7 no more than ${max} of ${lane}`).toBeLessThanOrEqual(max)
+    }
+  }
+
+  /** Whoever was given a lease has no more in flight than limits allow. */
+  async #limited(
+    claimed: Turn['claimed'],
+    { perPrincipal = Number.POSITIVE_INFINITY, limits = [] }: Claim,
+  ): Promise<void> {
+    const running = (await this.store.list({ status: 'IN_FLIGHT', limit: 1_000 })).tasks
+    for (const { task } of claimed) {
+      const own = running.filter(({ principal }) => principal === task.principal)
+      expect(own.length, 'S7 no more than perPrincipal').toBeLessThanOrEqual(perPrincipal)
+      const { origin } = new URL(task.targetUrl)
+      const limit =
+        limits.find(({ origins }) => origins === origin) ?? limits.find(({ origins }) => origins.includes('*'))
+      const fits = ({ lane, targetUrl }: StoredTask) =>
+        limit?.sharedBy === 'origin' ? new URL(targetUrl).origin === origin : lane === task.lane
+      const most = limit?.concurrency ?? Number.POSITIVE_INFINITY
+      expect(running.filter(fits).length, 'S7 no more than the limit of its origin').toBeLessThanOrEqual(most)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import { utf8 } from '../../../platform/utf8.ts'
 import { countDead, type DeadScope, deadPage } from '../dead-filter.ts'
+import { purgeDead } from '../drop-body.ts'
 import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
 import { beginOperation, type NewOperation, showOperation } from '../operation-rows.ts'
 import { pageFilter } from '../page-filter.ts'
@@ -39,7 +40,7 @@ export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Pro
 export async function purgeOne(exchange: Exchange): Promise<Reply> {
   const taskId = idOf(exchange)
   await deadLetter(exchange)
-  await exchange.context.store.purge({ taskId, status: 'EXHAUSTED' })
+  await purgeDead(taskId, exchange.context)
   return NO_CONTENT
 }
 

@@ -59,7 +59,7 @@ export async function putPolicy(exchange: Exchange<unknown, Partial<RetryPolicy>
   const policy = soundPolicy({ ...body, policyId })
   assertOurs(policyId, exchange)
   const before = await policies.get(policyId, true)
-  const expected = expectedBy(headers, before)
+  const expected = expectedBy(headers, policyId, before)
   if ((await context.store.registry.write(POLICY_PREFIX + policyId, policy, expected)) === 'changed')
     throw changed(policyId)
   const now = (await policies.get(policyId, true)) ?? { given: policy, source: 'api', version: 0 }
@@ -72,11 +72,10 @@ const changed = (policyId: string): Problem =>
   new Problem('changed-meanwhile', `'${policyId}' is not what it was: read it again, and send its new ETag`)
 
 /** The version that a condition of the request names (RFC 9110, 13.1); undefined: none. */
-function expectedBy(headers: Headers, before: NamedPolicy | undefined): number | undefined {
+function expectedBy(headers: Headers, policyId: string, before: NamedPolicy | undefined): number | undefined {
   const match = headers.get('if-match')
   if (headers.get('if-none-match') === '*') return 0
   if (match === null) return undefined
-  const policyId = before?.given.policyId ?? ''
   if (!before) throw changed(policyId)
   const tags = match.split(',').map((each) => each.trim())
   if (tags.includes('*') || tags.includes(`"${before.version}"`)) return before.version

@@ -1,6 +1,9 @@
 /** GET, DELETE and the rest of /retry-tasks: what one may ask about a task, and do to it. */
 
+import { Readable } from 'node:stream'
 import type { StoredTask } from '../../../api/store.ts'
+import { BodyMissingError, BodyStoreError } from '../../bodies/body-store.ts'
+import { bodyIn, type TaskBody } from '../../bodies/task-bodies.ts'
 import { etagOf, isKnown } from '../etag.ts'
 import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
@@ -47,11 +50,13 @@ function tagged(task: TaskOut, headers: Headers, more: Record<string, string> = 
 export async function cancelTask(exchange: Exchange): Promise<Reply> {
   const { caller, context } = exchange
   const taskId = idOf(exchange)
-  await seenTask(taskId, caller, context)
+  const before = await seenTask(taskId, caller, context)
   const outcome = await context.queue.cancel(taskId, ALL)
   if (outcome === 'cancelled') return ok({ outcome })
   if (outcome === 'requested') return { status: 202, json: { outcome } }
   const { status } = await seenTask(taskId, caller, context)
+  // a store that has lost the answer is asked again, and then there is nothing left to cancel
+  if (status === 'CANCELLED' && before.status !== 'CANCELLED') return ok({ outcome: 'cancelled' })
   throw new Problem('already-ended', `task ${taskId} has ended: ${status}`, { taskId, taskStatus: status })
 }
 
@@ -89,17 +94,38 @@ export async function getBody(exchange: Exchange): Promise<Reply> {
   const { caller, context } = exchange
   const taskId = idOf(exchange)
   const record = await seenTask(taskId, caller, context)
-  const bytes = await context.store.body(taskId)
+  const apart = bodyIn(record)
+  const bytes = apart ? await bytesApart(apart, record, exchange) : await context.store.body(taskId)
   if (bytes === undefined) throw missingBody(record)
   return {
     status: 200,
-    body: bytes as Uint8Array<ArrayBuffer>,
+    body: bytes as BodyInit,
     headers: {
       'content-type': record.headers['content-type'] ?? 'application/octet-stream',
       'content-disposition': `attachment; filename="${taskId}"`,
       // a page that a stranger has sent is not to run here
       'content-security-policy': "sandbox; default-src 'none'",
     },
+  }
+}
+
+/** A body that lies apart from its task, as a stream. Throws 'body-gone', 'no-body-store', 'store-unavailable'. */
+async function bytesApart(
+  body: TaskBody,
+  { taskId, principal }: StoredTask,
+  { context: { bodies, bodySources } }: Exchange,
+): Promise<ReadableStream> {
+  const isOwn = 'source' in body
+  if (isOwn ? bodySources?.refuse(body.source, principal) !== undefined : !bodies) {
+    throw new Problem('no-body-store', `the body of task ${taskId} lies in a store that this process has not`)
+  }
+  try {
+    const stream = await (isOwn ? bodySources?.open(body, principal) : bodies?.open(body))
+    return Readable.toWeb(stream as Readable) as unknown as ReadableStream
+  } catch (error) {
+    if (error instanceof BodyMissingError) throw new Problem('body-gone', `task ${taskId}: ${error.message}`)
+    if (error instanceof BodyStoreError) throw new Problem('store-unavailable', error.message)
+    throw error
   }
 }
 

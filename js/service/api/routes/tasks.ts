@@ -1,8 +1,9 @@
 /** The rows of /retry-tasks. */
 
-import { createTask } from '../handlers/create.ts'
+import { createTask, createTasks } from '../handlers/create.ts'
 import { cancelTask, explainTask, getBody, getTask, listAttempts, listTasks, makeDue } from '../handlers/tasks.ts'
 import { type HeaderIn, type Route, route } from '../route.ts'
+import { BATCH_BYTES, batchIn, batchOut, MOST_TASKS } from '../schemas/batch.ts'
 import { attemptsOut, cancelOut, decisionsOut, pageQuery, taskOut, tasksOut, tasksQuery } from '../schemas/task.ts'
 import { dueIn, KEY_SHAPE, receipt, TASK_EXAMPLES, taskIn } from '../schemas/task-in.ts'
 import { TASK_ID } from '../schemas/words.ts'
@@ -13,6 +14,12 @@ const KEY: HeaderIn = {
   name: 'Idempotency-Key',
   description: 'In place of `idempotencyKey`; quotes around it are left out',
   example: 'invoice-2041',
+  pattern: KEY_SHAPE.source,
+}
+const BATCH_KEY: HeaderIn = {
+  name: 'Idempotency-Key',
+  description: 'Of the batch: a task without a key of its own has this one, a dot and its place in the list, from 0 on',
+  example: 'import-17',
   pattern: KEY_SHAPE.source,
 }
 const PREFER: HeaderIn = {
@@ -35,6 +42,20 @@ const RECEIPT = {
   durability: DURABILITY,
 }
 const LOCATION = { location: 'The path of the task' }
+
+/** Problems of a task that comes in, alone or among others. */
+const REFUSALS = [
+  'policy-unknown',
+  'target-refused',
+  'credential-refused',
+  'key-mismatch',
+  'idempotency-conflict',
+  'url-secret',
+  'header-refused',
+  'body-ref-unknown',
+  'queue-full',
+  'quota-exceeded',
+] as const
 
 export const taskRoutes: readonly Route[] = [
   route({
@@ -63,16 +84,26 @@ export const taskRoutes: readonly Route[] = [
         headers: LOCATION,
       },
     },
-    problems: [
-      'policy-unknown',
-      'target-refused',
-      'key-mismatch',
-      'idempotency-conflict',
-      'url-secret',
-      'header-refused',
-      'queue-full',
-    ],
+    problems: REFUSALS,
     handle: createTask,
+  }),
+  route({
+    method: 'POST',
+    path: '/retry-tasks/batch',
+    operationId: 'createTasks',
+    tag,
+    summary: 'Hands over many requests',
+    description:
+      'Each is taken or refused by itself, with the answer that `POST /retry-tasks` would give; those taken are stored in one step. It counts as many requests as it has tasks.',
+    scope: 'tasks:write',
+    headersIn: [BATCH_KEY],
+    body: batchIn,
+    lines: { most: MOST_TASKS, bodyOf: (tasks) => ({ tasks }) },
+    mostBytes: ({ maxBodyBytes, maxBatchBytes = BATCH_BYTES }) => Math.max(maxBodyBytes, maxBatchBytes),
+    depthAround: 2,
+    answers: { 200: { description: 'The outcome of each', schema: batchOut } },
+    problems: [],
+    handle: createTasks,
   }),
   route({
     method: 'GET',
@@ -179,7 +210,7 @@ export const taskRoutes: readonly Route[] = [
     answers: {
       200: { description: 'The bytes', contentType: '*/*', headers: { 'content-disposition': 'attachment' } },
     },
-    problems: ['not-found', 'body-gone'],
+    problems: ['not-found', 'body-gone', 'no-body-store'],
     handle: getBody,
   }),
 ]

@@ -2,6 +2,10 @@
 
 import { z } from '@hono/zod-openapi'
 import type { RetryPolicy } from '../../../api/policy.ts'
+import { REF_EXAMPLE, REF_SHAPE } from '../../bodies/body-ref.ts'
+import { SOURCE_SHAPE } from '../../bodies/body-sources.ts'
+import { NAME_SHAPE } from '../../named.ts'
+import { ENDS, type End } from '../ends.ts'
 import { policyOverlay } from './policy.ts'
 import { count, flag, instant, millis, name } from './words.ts'
 
@@ -12,6 +16,7 @@ export interface TaskIn {
   readonly body?: string | undefined
   readonly bodyEncoding?: 'utf8' | 'base64' | undefined
   readonly json?: unknown
+  readonly bodyRef?: string | undefined
   readonly idempotencyKey?: string | undefined
   readonly policyId?: string | undefined
   readonly policy?: Partial<RetryPolicy> | undefined
@@ -21,6 +26,11 @@ export interface TaskIn {
   readonly priority?: number | undefined
   readonly orderKey?: string | undefined
   readonly idempotent?: boolean | undefined
+  readonly credential?: string | undefined
+  readonly signing?: string | undefined
+  readonly callback?:
+    | { readonly url: string; readonly on?: readonly End[] | undefined; readonly signing?: string | undefined }
+    | undefined
   readonly tags?: Readonly<Record<string, string>> | undefined
 }
 
@@ -70,6 +80,17 @@ export const taskIn: z.ZodType<TaskIn> = z
       description:
         'In place of `body`: any JSON, sent as its canonical text (RFC 8785), as application/json unless headers say otherwise',
     }),
+    bodyRef: z
+      .union(
+        [z.string().regex(REF_SHAPE), z.string().regex(SOURCE_SHAPE)],
+        'expected a reference as `POST /bodies` gives it, or s3://BUCKET/KEY',
+      )
+      .optional()
+      .meta({
+        description:
+          'In place of `body`: the reference of one that was uploaded by `POST /bodies`, or an object in a bucket of your own, `s3://BUCKET/KEY`',
+        example: REF_EXAMPLE,
+      }),
     idempotencyKey: z.string().regex(KEY_SHAPE, 'expected 1 to 255 visible ASCII characters').optional().meta({
       description:
         'One key from the client through to the target. Default: the Idempotency-Key of the request, else a random one',
@@ -84,9 +105,41 @@ export const taskIn: z.ZodType<TaskIn> = z
       .min(-(2 ** 31))
       .max(2 ** 31 - 1)
       .optional()
-      .meta({ description: 'Higher goes first. Default: 0' }),
+      .meta({
+        description:
+          'Higher goes first, across tenants; so above 0 it takes the scope admin where there may be several. Default: 0',
+      }),
     orderKey: name('Tasks of one orderKey go one after another').optional(),
     idempotent: flag('It may be repeated without a key').optional(),
+    credential: z.string().regex(NAME_SHAPE, 'expected the name of a credential').optional().meta({
+      description: 'Name of the credential that each attempt gets, as the settings of the service have it',
+      example: 'acme-api',
+    }),
+    signing: z.string().regex(NAME_SHAPE, 'expected the name of a signing').optional().meta({
+      description: 'Name of the keys that sign each attempt, as the settings of the service have them',
+      example: 'acme-webhooks',
+    }),
+    callback: z
+      .strictObject({
+        url: z
+          .string()
+          .min(1)
+          .meta({ description: 'Absolute, http or https, without a user', format: 'uri', maxLength: 8_192 }),
+        on: z.array(z.enum(ENDS)).min(1).max(ENDS.length).optional().meta({
+          description: 'The ends that are reported. Default: all three',
+        }),
+        signing: z.string().regex(NAME_SHAPE, 'expected the name of a signing').optional().meta({
+          description: 'Name of the keys that sign the callback',
+          example: 'acme-webhooks',
+        }),
+      })
+      .optional()
+      .meta({
+        id: 'Callback',
+        description:
+          'Where a POST reports the end of the task: under one key for each end, until a 2xx answers or its policy gives up',
+        example: { url: 'https://me.example.com/hooks', on: ['succeeded', 'exhausted'] },
+      }),
     tags: z.record(z.string(), z.string()).optional().meta({
       description: 'At most 8, each of at most 64 bytes as `name=value`; shown, never sent',
       maxProperties: MOST_TAGS,

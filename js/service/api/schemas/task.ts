@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi'
 import type { ExhaustedReason, TaskStatus } from '../../../api/task.ts'
+import { ENDS } from '../ends.ts'
 import {
   count,
   cursor,
@@ -49,7 +50,10 @@ const TASK_FIELDS = {
   method: z.string(),
   headers: z.record(z.string(), z.string()).meta({ description: 'Empty once the task has succeeded or was cancelled' }),
   withheldHeaders: z.array(z.string()),
-  bodyRef: z.literal('inline').optional().meta({ description: 'Absent: there is no body, or not any more' }),
+  bodyRef: z.string().optional().meta({
+    description:
+      'Where the body is: `inline` with the task, `stored` apart from it, or the reference of an upload. Absent: there is none, or not any more',
+  }),
   policyId: z.string(),
   attemptNumber: count('Attempts begun so far'),
   nextAttemptAt: at('Epoch ms; null: in flight, ended, parked or behind others of its order').nullable(),
@@ -65,6 +69,12 @@ const TASK_FIELDS = {
   priority: z.int(),
   orderKey: z.string().optional(),
   tags: z.record(z.string(), z.string()).optional(),
+  credential: z.string().optional().meta({ description: 'Name of the credential that its attempts get' }),
+  signing: z.string().optional().meta({ description: 'Name of the keys that sign its attempts' }),
+  callback: z
+    .strictObject({ url: z.string(), on: z.array(z.enum(ENDS)), signing: z.string().optional() })
+    .optional()
+    .meta({ description: 'Where its end is told' }),
   parked: flag('It waits for new credentials: `POST /retry-tasks/{taskId}/due` lets it go'),
 }
 

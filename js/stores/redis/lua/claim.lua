@@ -1,12 +1,12 @@
--- Claiming what is due. Lanes are looked at in the order in which they are served, and no more of them than tasks may be
--- claimed; of each only the first tasks. Ten thousand lanes that wait, are held or have no room cost nothing.
+-- What a claim asks for, and the tasks of a lane that it may take.
 local LEAST, UNTRIED = 1, 2
 
 local function claimFrom()
   local c = { bounds = {}, skipped = {} }
   local packed = arg()
-  local any, own, supplied, bounds, skips, needs, at
-  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, c.tag = unpacked('>dddddBBBI4I4I4c16', packed)
+  local any, own, supplied, bounds, skips, needs, at, limits
+  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, limits, c.perPrincipal, c.perFree, c.tag =
+    unpacked('>dddddBBBI4I4I4I4ddc16', packed)
   c.own = own == 1
   c.isByOrigin = everyone and any == 1
   if any == 0 then c.otherMax = 0 end
@@ -21,6 +21,13 @@ local function claimFrom()
   if supplied == 1 then
     c.supplied = {}
     for _ = 1, needs do c.supplied[arg()] = true end
+  end
+  c.limits, c.isLimited = {}, limits > 0 or min(c.perPrincipal, c.perFree) < huge
+  for _ = 1, limits do
+    local packed = arg()
+    local limit = {}
+    limit.most, limit.shared, limit.interval, limit.lead, at = unpacked('>dBdd', packed)
+    c.limits[sub(packed, at)] = limit
   end
   return c
 end
@@ -138,272 +145,18 @@ local function findHead(candidate)
   return true
 end
 
+-- Whether a text comes before another by its bytes, from the first that may differ: Lua's own `<` goes by the locale of the server.
+local function isBelow(a, b, from)
+  for i = from, min(#a, #b) do
+    local byte, other = string.byte(a, i), string.byte(b, i)
+    if byte ~= other then return byte < other end
+  end
+  return #a < #b
+end
+
 local function comesFirst(a, b)
   if a.lane.served ~= b.lane.served then return a.lane.served < b.lane.served end
   local due, otherDue = unpacked('>d', a.head, 14), (unpacked('>d', b.head, 14))
   if due ~= otherDue then return due < otherDue end
-  return a.lane.name < b.lane.name
-end
-
--- The names of more origins than this are not read: to read the lanes themselves costs less then.
-local MOST_ORIGINS = 1024
--- More open ones than this are not looked at one by one: their lanes have to be put in order.
-local FEW_OPEN = 16
-
--- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
--- this turn come first, in order, and then those that were, in the order in which they were.
-local function lineUpLanes(c, takes)
-  local l = { cursor = '[' .. c.tag, isOver = c.isShut, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
-  local last = '(' .. c.tag .. '\255'
-
-  local function queueFor(rank)
-    if not l.fresh[rank] then
-      l.fresh[rank], l.again[rank] = { at = 1 }, { at = 1 }
-      local i = #l.ranks
-      while i > 0 and l.ranks[i] > rank do i = i - 1 end
-      table.insert(l.ranks, i + 1, rank)
-    end
-    return l.fresh[rank], l.again[rank]
-  end
-
-  -- The first of a queue that may be claimed from still: others may have taken what it shares with them.
-  local function headOf(queue)
-    while queue[queue.at] and queue[queue.at].bound.left <= 0 do queue.at = queue.at + 1 end
-    return queue[queue.at]
-  end
-
-  local function admit(candidate)
-    if not findHead(candidate) then return false end
-    if candidate.lane.inFlight >= c.perLane then
-      l.full[#l.full + 1] = candidate
-      return false
-    end
-    local fresh = queueFor(candidate.rank)
-    local i = #fresh
-    while i >= fresh.at and comesFirst(candidate, fresh[i]) do i = i - 1 end
-    table.insert(fresh, i + 1, candidate)
-    return true
-  end
-
-  -- Takes up lanes by their places in Q, whose names begin at `at`. Says how many of them may be claimed from.
-  local function takeUp(places, at)
-    local list = {}
-    for i = 1, #places do
-      local place = places[i]
-      local bytes = #place
-      -- of thousands that are shut as little as can be is looked at
-      local known = c.isByOrigin and c.bounds[string.match(place, '^[^ %z]*', at)]
-      if not known or known.left > 0 then
-        local home, no = unpacked('>I4I4', place, bytes - 7)
-        if takes[home] and not l.seen[no] then
-          local bound = boundFor(c, sub(place, at, bytes - 9))
-          if bound.left > 0 then
-            l.seen[no] = true
-            list[#list + 1] = { no = no, bound = bound }
-          end
-        end
-      end
-    end
-    local nos, added = {}, 0
-    for i, candidate in ipairs(list) do nos[i] = candidate.no end
-    loadLanes(nos)
-    local each = math.ceil(c.limit / max(1, #list)) + 1
-    for _, candidate in ipairs(list) do
-      local lane = lanes[candidate.no]
-      if lane then
-        candidate.lane = lane
-        candidate.feeds = {}
-        local part = candidate.bound.mode > 0 and LOOKED_AT or min(each, candidate.bound.left, max(0, c.perLane - lane.inFlight)) + 1
-        for _, line in ipairs(lane.lines) do
-          if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, part) end
-        end
-        if lane.inFlight >= c.perLane then touch(lane) end
-        if admit(candidate) then added = added + 1 end
-      end
-    end
-    return added
-  end
-
-  -- Learns of the first `count` lanes of the origins that are open, in the order of the line: all of them come before any other that is
-  -- open. Where there are many origins nothing is learned. Says of how many that may be claimed from.
-  local function knowByOrigin(count)
-    if call('HLEN', Og) > MOST_ORIGINS then return 0 end
-    local open = {}
-    for _, origin in ipairs(call('HKEYS', Og)) do
-      local known = c.bounds[origin]
-      if not known or known.left > 0 then
-        if #open == FEW_OPEN then return 0 end
-        open[#open + 1] = origin
-      end
-    end
-    local places, isWhole = {}, true
-    for _, origin in ipairs(open) do
-      local own = call('ZRANGEBYLEX', Q, '[\2' .. origin .. '\0', '(\2' .. origin .. '\1', 'LIMIT', 0, count)
-      isWhole = isWhole and #own < count
-      for i = 1, #own do places[#places + 1] = sub(own[i], #origin + 3) end
-    end
-    -- bytes compare as places do
-    table.sort(places)
-    l.isOver = isWhole and #places <= count
-    for i = #places, count + 1, -1 do places[i] = nil end
-    if #places > 0 then l.frontier = (unpacked('>I5', places[#places], 17)) end
-    return takeUp(places, 38)
-  end
-
-  -- Learns of at least `count` more, if there are as many.
-  function l.know(count)
-    l.asked = count
-    local added = 0
-    while added < count and not l.isOver do
-      local most = max(count, 16)
-      local places = call('ZRANGEBYLEX', Q, l.cursor, last, 'LIMIT', 0, most)
-      l.isOver = #places < most
-      if #places > 0 then
-        local place = places[#places]
-        l.cursor = '(' .. place
-        l.frontier = (unpacked('>I5', place, 17))
-      end
-      local more = takeUp(places, 38)
-      if more == 0 and c.isByOrigin and not l.isOver and not l.triedOrigins then
-        l.triedOrigins = true
-        more = knowByOrigin(most)
-      end
-      added = added + more
-    end
-  end
-
-  -- Takes out the one whose turn it is.
-  function l.first()
-    while true do
-      local rank, isFresh
-      for _, each in ipairs(l.ranks) do
-        isFresh = headOf(l.fresh[each]) ~= nil
-        if isFresh or headOf(l.again[each]) then
-          rank = each
-          break
-        end
-      end
-      if l.isOver or (rank and l.frontier and (rank < l.frontier or (rank == l.frontier and isFresh))) then
-        if not rank then return nil end
-        local queue = isFresh and l.fresh[rank] or l.again[rank]
-        queue.at = queue.at + 1
-        return queue[queue.at - 1]
-      end
-      l.know(2 * l.asked)
-    end
-  end
-
-  -- Puts it back with its next task, behind the others if it was served.
-  function l.back(candidate, wasServed)
-    if not wasServed then return admit(candidate) end
-    if not findHead(candidate) then return end
-    if candidate.lane.inFlight >= c.perLane then
-      l.full[#l.full + 1] = candidate
-    else
-      local _, again = queueFor(candidate.rank)
-      again[#again + 1] = candidate
-    end
-  end
-
-  function l.isAny()
-    while true do
-      for _, each in ipairs(l.ranks) do
-        if headOf(l.fresh[each]) or headOf(l.again[each]) then return true end
-      end
-      if l.isOver then return false end
-      l.know(2 * l.asked)
-    end
-  end
-
-  -- Whether a lane without room has something due that the claim could take.
-  function l.isAnyFull()
-    for _, candidate in ipairs(l.full) do
-      if candidate.bound.left > 0 then return true end
-    end
-    if c.isShut then return false end
-    local from = '[' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1))
-    while true do
-      local members = call('ZRANGEBYLEX', U, from, last, 'LIMIT', 0, 64)
-      for _, member in ipairs(members) do
-        local bytes = #member
-        local home, no = unpacked('>I4I4', member, bytes - 7)
-        local bound = boundFor(c, sub(member, 42, bytes - 9))
-        if takes[home] and bound.left > 0 then
-          if bound.mode == 0 then return true end
-          local lane = lanes[no] or (loadLanes({ no }) or lanes[no])
-          local candidate = { lane = lane, bound = bound, feeds = {} }
-          for _, line in ipairs(lane and lane.lines or {}) do
-            if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, LOOKED_AT) end
-          end
-          if findHead(candidate) then return true end
-        end
-      end
-      if #members < 64 then return false end
-      from = '(' .. members[64]
-    end
-  end
-
-  l.know(min(c.limit, SWEEP) + 1)
-  return l
-end
-
--- Brings lanes into line whose moment has come, or that have room by this claim's measure.
-local function wake(c)
-  S.perLane = c.perLane
-  local coming = call('ZRANGEBYLEX', V, '[' .. c.tag, '(' .. c.tag .. pack('>d', now) .. '\255', 'LIMIT', 0, SWEEP)
-  local roomy = call('ZRANGEBYLEX', U, '[' .. c.tag, '(' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1)), 'LIMIT', 0, SWEEP)
-  local nos = {}
-  for _, members in ipairs({ coming, roomy }) do
-    for _, member in ipairs(members) do nos[#nos + 1] = (unpacked('>I4', member, #member - 3)) end
-  end
-  loadLanes(nos)
-  for _, no in ipairs(nos) do
-    if lanes[no] then touch(lanes[no]) end
-  end
-end
-
-local claimed = {}
--- Says whether more was due than `limit`, and whether a limit keeps back what is due.
-local function claimDue(c, owner)
-  wake(c)
-  flush()
-  local takes, spoilt = homesFor(c, owner), 0
-  local line = lineUpLanes(c, takes)
-  while #claimed < c.limit and S.inFlight < c.total and spoilt < SWEEP do
-    local candidate = line.first()
-    if not candidate then break end
-    local head, feed = candidate.head, candidate.feed
-    -- most often it is the first that is left; others are taken from the middle
-    if candidate.place == feed.at then feed.at = feed.at + 1 else table.remove(feed, candidate.place) end
-    local row = rowOf(sub(head, 30))
-    local wasServed = false
-    if not row then
-      -- other code has deleted it, or written something else in its place
-      unplace(D, head)
-      touch(candidate.lane)
-    elseif row.schema > G.schema then
-      setAside(row, false)
-    elseif now > row.deadline then
-      endUnasked(row, REASONS[warm(row).why])
-      collect(row)
-    elseif row.attempt >= row.most then
-      endUnasked(row, 'max_attempts')
-      collect(row)
-    else
-      row.due0 = head
-      startLease(row, owner, c.leaseMs)
-      claimed[#claimed + 1] = row.id
-      candidate.bound.left = candidate.bound.left - 1
-      wasServed = true
-    end
-    if not wasServed then spoilt = spoilt + 1 end
-    if not wasServed and row and row.order ~= NONE then
-      flush() -- the next of its order, in whatever lane, may be due now
-      line = lineUpLanes(c, takes)
-    else
-      line.back(candidate, wasServed)
-    end
-  end
-  if S.inFlight >= c.total then return false, line.isAny() or line.isAnyFull() end
-  return line.isAny(), line.isAnyFull()
+  return isBelow(a.lane.name, b.lane.name, 1)
 end

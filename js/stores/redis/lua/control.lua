@@ -97,6 +97,26 @@ function commands.due()
   return said
 end
 
+-- how many; of each end that was told: when it was, and id
+function commands.told()
+  local ends, ids = {}, {}
+  for i = 1, tonumber(arg()) do
+    local packed = arg()
+    local ended, at = unpacked('>d', packed)
+    ids[i] = sub(packed, at)
+    ends[i] = ended + S.offset
+  end
+  load(ids)
+  for i, id in ipairs(ids) do
+    local row = rowOf(id)
+    if row and row.end0 == Un and row.ended == ends[i] then
+      row.tells = TOLD
+      save(row)
+    end
+  end
+  return 0
+end
+
 -- The next part of a walk along a set, and where the one after it begins: nothing, if there is none.
 local function part(key, from, last)
   local members = call('ZRANGEBYLEX', key, from, last, 'LIMIT', 0, SWEEP)

@@ -47,6 +47,7 @@ local function endTask(row, status, reason)
   become(row, status)
   dropLease(row)
   row.reason, row.due, row.parked, row.behind, row.ended = reason or '', NAN, 0, 0, now
+  if row.tells == TOLD then row.tells = TELLS end
   -- a dead letter may be sent again, other tasks may not: what may not be sent is not kept
   if status ~= EXHAUSTED then
     remove(E, row.id)

@@ -1,10 +1,11 @@
 -- Takes tasks: dedupe, then room, then the row.
 --
--- ARGV: head; counts of records and batches; a tag of each record that the tasks name; then of each batch its own head with
+-- ARGV: head; counts of records, batches and quotas; a tag of each record that the tasks name; of each principal with a quota its tag,
+-- and how many tasks and bytes it may have; then of each batch its own head with
 -- the owner of its lease, and of each of its tasks: fixed part and id, lane, home, record, headers with a small body, large body,
 -- and each log with a byte that says whether it was sent.
 -- Answer: state, a packed answer for each batch and task, hints. 'REDRIVE_RECORDS': a record of a tag is not here.
-local records, batches = unpacked('>I4I4', arg())
+local records, batches, quotas = unpacked('>I4I4I4', arg())
 if records > 0 then
   local tags = {}
   for i = 1, records do tags[i] = arg() end
@@ -13,8 +14,14 @@ if records > 0 then
   end
 end
 
+local quotaOf = {}
+for _ = 1, quotas do
+  local tag, capacity, bytes = unpacked('>c16dd', arg())
+  quotaOf[tag] = { capacity, bytes }
+end
+
 -- A task's fixed part, and where it has the count of logs, with the key behind it, and the id.
-local FIXED, LOGS_AT, ID_AT = '>I2BBI5ddddI4dddI4I4dI4c16c16c16', 86, 138
+local FIXED, LOGS_AT, ID_AT = '>I2BBBI5ddddI4dddI4I4dI4c16c16c16', 87, 139
 local wanted = {}
 local ids, keys = {}, {}
 for b = 1, batches do
@@ -37,7 +44,7 @@ end
 load(ids)
 loadKeepers(keys)
 
-local STORED, DUPLICATE, CONFLICT, UNREADABLE, FULL_STORE = 0, 1, 2, 3, 4
+local STORED, DUPLICATE, CONFLICT, UNREADABLE, FULL_STORE, OVER_QUOTA = 0, 1, 2, 3, 4, 5
 local function answer(outcome, id, token, forMs)
   return pack('>BddI4', outcome, token or 0, forMs or 0, #id) .. id
 end
@@ -58,12 +65,12 @@ end
 local function startsNow(row, dueIn, batch)
   local lane = laneOf(row)
   return batch.leases == 1 and row.behind == 0 and dueIn <= 0 and isReadable(row) and not isLate(row) and not isSpent(row)
-    and not isHeld(lane) and not isPaused(lane.name) and S.inFlight < batch.total and lane.inFlight < batch.perLane
+    and max(lane.heldUntil, lane.tokenAt) <= now and not isPaused(lane.name) and S.inFlight < batch.total and lane.inFlight < batch.perLane
 end
 
 -- The task whose arguments begin there.
 local function take(at, batch)
-  local schema, repeats, why, rank, dueIn, server, age, deadlineIn, attempt, most, phase, delay, marks, bodyBytes, hold, logs, key, order, tag, idAt =
+  local schema, repeats, why, tells, rank, dueIn, server, age, deadlineIn, attempt, most, phase, delay, marks, bodyBytes, hold, logs, key, order, tag, idAt =
     unpacked(FIXED, ARGV[at])
   local id, record = sub(ARGV[at], idAt), ARGV[at + 3]
   local rowSame = rowOf(id)
@@ -77,6 +84,11 @@ local function take(at, batch)
     if not isReadable(rowKeeper) then return answer(UNREADABLE, rowKeeper.id) end
     return answer(printOf(rowKeeper.id) == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
   end
+  -- of one that is exempt it has 2 more
+  local quota = everyone and tells < 2 and quotaOf[tag]
+  if quota and (partOf(tag, HELD) >= quota[1] or partOf(tag, BYTES) + bodyBytes > quota[2]) then
+    return answer(OVER_QUOTA, id)
+  end
   if S.pending + S.inFlight + S.exhausted >= G.capacity or S.bytes + bodyBytes > G.capacityBytes then
     return answer(FULL_STORE, id)
   end
@@ -85,7 +97,7 @@ local function take(at, batch)
   -- as rows.lua names its fields
   local row = {
     id, false, false, false, false, NAN, false, false, false, false,
-    1, PENDING, 0, 0, 0, 0, schema, lane.no, 0, rank, NAN, S.seq, now + deadlineIn,
+    1, PENDING, 0, 0, 0, 0, tells % 2, schema, lane.no, 0, rank, NAN, S.seq, now + deadlineIn,
     attempt > 0 and now - age or NAN, 0, NAN, NAN, NAN, most, attempt, bodyBytes, 0, 0, order, '', '',
     ARGV[at + 2], '', '', 0, now + max(0, dueIn), now + server, now - S.offset - age, phase, delay, 0, marks,
     why, repeats, 0, key,

@@ -5,12 +5,13 @@
 --   I ids, O orders, K idempotency keys, X ended tasks, Y dead letters, P parked tasks, W tasks put aside,
 --   N lanes, L lane names, Q lanes that may start a task, U those of them without room, V lanes by their next moment,
 --   J homes of tasks, H live homes, F paused scopes, Rg the registry,
---   Og how many places in Q each origin has, C interned records
+--   Og how many places in Q each origin has, Un ended tasks whose end is to be told, Sh shares of principals and
+--   origins, Wt lines apart in which lanes wait, C interned records
 -- ARGV[1]: what every call says, as `headOf` in scripts.ts packs it.
 --
 -- Rows and lanes are read, changed in Lua, and written at the end (`flush`), so that a script that fails in between
 -- has written nothing. Numbers are big-endian and instants are not negative: bytes compare as the numbers do.
-local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, C = unpack(KEYS)
+local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, C = unpack(KEYS)
 local call, pack, unpacked, huge = redis.call, struct.pack, struct.unpack, math.huge
 local sub, max, min, concat = string.sub, math.max, math.min, table.concat
 local NAN = 0 / 0
@@ -42,13 +43,13 @@ end
 local STATE = {
   'layout', 'highWater', 'offset', 'seq', 'token', 'served', 'laneNo', 'homeNo',
   'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled', 'purged', 'bytes',
-  'unreadable', 'pendingAside', 'perLane', 'ranked',
+  'unreadable', 'pendingAside', 'perLane', 'ranked', 'limited',
 }
-local STATE_AS = '>ddddddddddddddddddd'
+local STATE_AS = '>dddddddddddddddddddd'
 local S = {
   layout = 1 + G.everyone, highWater = -1, offset = 0, seq = 0, token = 0, served = 0, laneNo = 0, homeNo = 0,
   pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0,
-  unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, history = '',
+  unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, limited = 0, history = '',
 }
 do
   local text = call('GET', M)

@@ -5,14 +5,14 @@
 -- changes that. `restage` is the only place that decides where.
 local lanes, touched = {}, {}
 local FORGET = string.rep('\255', 16)
-local QUEUED, FULL = 1, 2
+-- BY_ORIGIN, BY_PRINCIPAL: apart, in a line of its own (see limits.lua).
+local QUEUED, FULL, BY_ORIGIN, BY_PRINCIPAL = 1, 2, 3, 4
 local WAKES, FADES = 1, 2
 -- Lines of one tag are one line: of a principal, or of everyone.
-local everyone = S.layout % 2 == 0 and string.rep('\1', 16)
 
 local function laneFrom(kept)
-  local no, tag, tasks, pending, inFlight, dead, heldUntil, holdEndsBy, served, moment, at, count, from =
-    unpacked('>I4c16dddddddBdI4', kept)
+  local no, tag, tasks, pending, inFlight, dead, heldUntil, holdEndsBy, served, tat, tokenAt, moment, at, count, from =
+    unpacked('>I4c16dddddddddBdI4', kept)
   local lines = {}
   for i = 1, count do
     local home, stage, rank, due, itsServed, itsInFlight
@@ -21,14 +21,14 @@ local function laneFrom(kept)
   end
   return {
     no = no, tag = tag, line = tag ~= NONE and everyone or tag, name = sub(kept, from), tasks = tasks, pending = pending, inFlight = inFlight, dead = dead,
-    heldUntil = heldUntil, holdEndsBy = holdEndsBy, served = served, moment = moment, at = at, lines = lines,
+    heldUntil = heldUntil, holdEndsBy = holdEndsBy, served = served, tat = tat, tokenAt = tokenAt, moment = moment, at = at, lines = lines,
   }
 end
 
 local function laneText(lane)
   local parts = {
-    pack('>I4c16dddddddBdI4', lane.no, lane.tag, lane.tasks, lane.pending, lane.inFlight, lane.dead, lane.heldUntil,
-      lane.holdEndsBy, lane.served, lane.moment, lane.at, #lane.lines),
+    pack('>I4c16dddddddddBdI4', lane.no, lane.tag, lane.tasks, lane.pending, lane.inFlight, lane.dead, lane.heldUntil,
+      lane.holdEndsBy, lane.served, lane.tat, lane.tokenAt, lane.moment, lane.at, #lane.lines),
   }
   for _, line in ipairs(lane.lines) do
     parts[#parts + 1] = pack('>I4BI5ddI4', line.home, line.stage, line.rank, line.due, line.served, line.inFlight)
@@ -57,7 +57,7 @@ end
 local function newLane(no, name, tag)
   local lane = {
     no = no, tag = tag, line = tag ~= NONE and everyone or tag, name = name, tasks = 0, pending = 0, inFlight = 0, dead = 0,
-    heldUntil = -huge, holdEndsBy = -huge, served = 0, moment = 0, at = 0, lines = {},
+    heldUntil = -huge, holdEndsBy = -huge, served = 0, tat = -huge, tokenAt = -huge, moment = 0, at = 0, lines = {},
   }
   lanes[no] = lane
   return lane
@@ -142,6 +142,8 @@ end
 local function queuedAs(lane, line)
   local member = pack('>I5dd', line.rank, line.served, line.due) .. lane.name .. '\0' .. pack('>I4I4', line.home, lane.no)
   if line.stage == FULL then return U, lane.line .. pack('>I4', line.inFlight) .. member end
+  if line.stage == BY_ORIGIN then return Q, '\3' .. originOf(lane.name) .. '\0' .. member end
+  if line.stage == BY_PRINCIPAL then return Q, '\4' .. lane.tag .. '\0' .. member end
   return Q, lane.line .. member
 end
 
@@ -178,14 +180,10 @@ local function look(lane, home)
   return rank, due, first, coming
 end
 
-local function originOf(name)
-  return string.match(name, '^[^ ]*')
-end
-
 -- For everyone a place in Q is there once more, by the lane's origin, and Og has how many of these each origin has: where ten thousand
 -- lanes of a few hundred origins are shut, a claim reads the names of the origins and not those of the lanes.
 local function besideAs(lane, key, member)
-  return key == Q and lane.line == everyone and '\2' .. originOf(lane.name) .. '\0' .. member
+  return key == Q and lane.line == everyone and string.byte(member) == 1 and '\2' .. originOf(lane.name) .. '\0' .. member
 end
 
 -- How many places an origin has won since Og was written, or lost.
@@ -205,7 +203,8 @@ end
 local function restage(lane)
   local isOver = lane.tasks <= 0
   if isOver then lane.served = 0 end
-  local held = isHeld(lane)
+  local free = max(lane.heldUntil, lane.tokenAt)
+  local held = free > now
   local at, kept = huge, {}
   for _, line in ipairs(lane.lines) do
     local key, member
@@ -213,10 +212,10 @@ local function restage(lane)
     local rank, due, first, coming = look(lane, line.home)
     line.stage = 0
     if rank and not held then
-      line.stage = lane.inFlight >= S.perLane and FULL or QUEUED
+      line.stage = lane.inFlight >= S.perLane and FULL or lane.park or QUEUED
       line.rank, line.due, line.served, line.inFlight = rank, due, lane.served, line.stage == FULL and lane.inFlight or 0
     end
-    at = min(at, held and max(first, lane.heldUntil) or coming)
+    at = min(at, held and max(first, free) or coming)
     local newKey, newMember
     if line.stage > 0 then newKey, newMember = queuedAs(lane, line) end
     if newMember ~= member or newKey ~= key then
@@ -231,8 +230,10 @@ local function restage(lane)
   end
   lane.lines = kept
   local moment = 0
-  if isOver and lane.heldUntil + CHANCE_MS > now then
-    moment, at = FADES, lane.heldUntil + CHANCE_MS
+  -- a lane without tasks is kept for its hold and its tokens, and for those of its origin: who forgets it forgets them
+  local last = isOver and max(lane.heldUntil + CHANCE_MS, lane.tat, everyone and shareOf(originOf(lane.name))[TAT] or 0) or 0
+  if last > now then
+    moment, at = FADES, last
   elseif at < huge then
     moment = WAKES
   end
@@ -246,6 +247,7 @@ local function restage(lane)
   if isOver and moment == 0 then
     remove(N, no)
     keep(L, lane.name, false)
+    if everyone then moreOf(originOf(lane.name)) end
     lanes[lane.no] = nil
     numbers[lane.name] = nil
   else

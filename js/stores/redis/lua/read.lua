@@ -77,6 +77,21 @@ function questions.aside()
   return tasksOf(list)
 end
 
+-- most: ends that are to be told, and of those that ended at the last one's moment as many more as may come before some of these
+function questions.untold()
+  local most = tonumber(arg())
+  local list = most > 0 and call('ZRANGE', Un, 0, most - 1) or {}
+  local last = list[most] and call('ZSCORE', Un, list[most])
+  if last then list = call('ZRANGEBYSCORE', Un, '-inf', last, 'LIMIT', 0, most + SWEEP) end
+  return tasksOf(list)
+end
+
+-- tag of a principal: the bytes of its bodies
+function questions.bytes()
+  local kept = call('HGET', Sh, arg())
+  return { pack('>d', kept and (select(2, unpacked('>dd', kept))) or 0) }
+end
+
 function questions.counts()
   return { pack('>ddddddddd', S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.unreadable, S.pendingAside) }
 end

@@ -3,14 +3,14 @@
 -- A row is a list and `row.name` an index of it, which the build puts in: a table with forty names costs six times as
 -- much to make. In the order of this list; those from `layout` to `log` are packed as ROW says. What is seldom needed lies
 -- in `cold`, as bytes: `warm` unpacks it into the fields from `turn` on.
---@ row: id text0 at0 end0 parked0 ended0 due0 gone changed text layout status aside asked parked behind schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason log after turn server created phase delay refunds marks why repeats damaged key
+--@ row: id text0 at0 end0 parked0 ended0 due0 gone changed text layout status aside asked parked behind tells schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason log after turn server created phase delay refunds marks why repeats damaged key
 local PENDING, IN_FLIGHT, SUCCEEDED, EXHAUSTED, CANCELLED = 0, 1, 2, 3, 4
 local COUNTER = { [0] = 'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled' }
 local REASONS = { [0] = 'total_budget', 'expired', 'key_expired' }
-local ROW, COLD = '>BBBBBBI2I4I4I5dddddddddI4I4I4I4c16c67ssss', '>dddddI4I4BBBc16'
-local SMALLEST = 196
+local ROW, COLD = '>BBBBBBBI2I4I4I5dddddddddI4I4I4I4c16c67ssss', '>dddddI4I4BBBc16'
+local SMALLEST = 197
 -- Of a row as it is kept: its place among due tasks (lane, home, rank, due, seq).
-local PLACE_FROM, PLACE_TO = 9, 37
+local PLACE_FROM, PLACE_TO = 10, 38
 
 local rows, changed = {}, {}
 
@@ -18,11 +18,17 @@ local function parkedAs(row)
   return row.parked == 1 and row.aside == 0 and pack('>I4d', row.lane, row.seq) .. row.id
 end
 
+-- What becomes of its end, in a store for everyone: it is to be told, and until then is passed over by retention; or it was told.
+local TELLS, TOLD = 1, 2
+
 -- Where a row stands: by its next moment, among those that have ended, among those that are parked.
 local function placesOf(row)
   local status = row.status
   if status == IN_FLIGHT then return row.leaseUntil, false, false end
-  if status ~= PENDING then return false, status == EXHAUSTED and Y or X, false end
+  if status ~= PENDING then
+    if row.tells == TELLS and S.layout % 2 == 0 then return false, Un, false end
+    return false, status == EXHAUSTED and Y or X, false
+  end
   if row.aside == 1 then return false, false, false end
   return row.deadline < huge and row.deadline + 1, false, parkedAs(row)
 end
@@ -172,6 +178,7 @@ end
 
 local function finish()
   flush()
+  if everyone then writeShares() end
   S.highWater = now
   local values = {}
   for i = 1, #STATE do values[i] = S[STATE[i]] end

@@ -12,6 +12,9 @@ local function count(row, by)
   if TAKES_ROOM[status] then S.bytes = S.bytes + by * row.bodyBytes end
   if status == EXHAUSTED then lane.dead = lane.dead + by end
   if status <= IN_FLIGHT and row.aside == 0 then lane[counter] = lane[counter] + by end
+  if everyone and TAKES_ROOM[status] then
+    gainShare(lane, by, by * row.bodyBytes, status == IN_FLIGHT and S.limited == 1 and by or 0)
+  end
   touch(lane)
 end
 
@@ -24,7 +27,12 @@ local function become(row, status)
   touched[lane.no] = lane
   if before <= IN_FLIGHT and row.aside == 0 then lane[from] = lane[from] - 1 end
   if status <= IN_FLIGHT and row.aside == 0 then lane[to] = lane[to] + 1 end
-  if TAKES_ROOM[before] ~= TAKES_ROOM[status] then S.bytes = S.bytes + (TAKES_ROOM[status] and 1 or -1) * row.bodyBytes end
+  local room = TAKES_ROOM[before] == TAKES_ROOM[status] and 0 or (TAKES_ROOM[status] and 1 or -1)
+  if room ~= 0 then S.bytes = S.bytes + room * row.bodyBytes end
+  if everyone and (room ~= 0 or S.limited == 1) then
+    local runs = S.limited == 1 and (status == IN_FLIGHT and 1 or 0) - (before == IN_FLIGHT and 1 or 0) or 0
+    gainShare(lane, room, room * row.bodyBytes, runs)
+  end
   if before == EXHAUSTED then lane.dead = lane.dead - 1 end
   if status == EXHAUSTED then lane.dead = lane.dead + 1 end
   if row.homeName ~= '' and (before <= IN_FLIGHT) ~= (status <= IN_FLIGHT) then countHome(row, status <= IN_FLIGHT and 1 or -1) end

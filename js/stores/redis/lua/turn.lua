@@ -3,7 +3,7 @@
 -- ARGV: head; counts of settlements, holds and renewals, whether it claims, and the owner; of each settlement its packed
 -- part and its log; of each hold its packed part and the lane; the renewals; the claim, with its bounds, homes to skip, and
 -- homes supplied.
--- Answer: state, a byte for each settlement, a byte for each renewal, claimed tasks, ended tasks, lanes, hints.
+-- Answer: state, a byte for each settlement, a byte for each renewal, claimed tasks, ended tasks, lanes, waits of their origins, hints.
 local settles, holds, renewals, claims, at = unpacked('>I4I4I4B', arg())
 local owner = sub(ARGV[2], at)
 
@@ -44,11 +44,11 @@ for _, wish in ipairs(wishes) do
 end
 for i = 1, renewals do renewed[i] = string.char(renew(renewed[i])) end
 endOverdue()
-local more, blocked = false, false
+local more, blocked, tokenAt = false, false, huge
 local c
 if claims == 1 then
   c = claimFrom()
-  more, blocked = claimDue(c, owner)
+  more, blocked, tokenAt = claimDue(c, owner)
 end
 local shown = {}
 for no in pairs(lanes) do shown[#shown + 1] = no end
@@ -66,9 +66,9 @@ end
 -- When time, or another turn, next finds something to do.
 local function nextAt()
   if more then return now end
-  local least = huge
+  local least = tokenAt
   local first = call('ZRANGE', Z, 0, 0, 'WITHSCORES')
-  if first[2] then least = tonumber(first[2]) end
+  if first[2] then least = min(least, tonumber(first[2])) end
   if c then
     if c.isShut then return least end
     local from, last, looked = '[' .. c.tag, '(' .. c.tag .. '\255', 0
@@ -98,12 +98,18 @@ local function nextAt()
   return least
 end
 
+-- The lanes of a claim by their names, where these are asked for, without those that are paused.
+local names = {}
 -- Leaves out lanes that are paused, which no claim is shown.
 local function open(list)
-  if not c or S.layout < 3 then return list end
+  if not c or (S.layout < 3 and not (c.gate and c.gate.isRated)) then return list end
   local left = {}
   for _, lane in ipairs(list) do
-    if not isPaused(sub(lane, 90 + 30 * unpacked('>I4', lane, 86))) then left[#left + 1] = lane end
+    local name = sub(lane, 106 + 30 * unpacked('>I4', lane, 102))
+    if not isPaused(name) then
+      left[#left + 1] = lane
+      names[#left] = name
+    end
   end
   return left
 end
@@ -143,8 +149,10 @@ local function tasksOf(list)
 end
 
 local at = nextAt()
-local state = pack('>dddBBdddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
-  trimmed, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served)
-local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), views(), concat(hints) }
+local list = views()
+local untold = everyone and call('ZCARD', Un) or 0
+local state = pack('>dddBBddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
+  trimmed, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold)
+local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, concat(hints) }
 finish()
 return answer

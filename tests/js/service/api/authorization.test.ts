@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ApiToken, Scope } from '../../../../js/service/api/context.ts'
 import { routes } from '../../../../js/service/api/routes.ts'
+import { memoryBodies } from '../bodies/memory-bodies.ts'
 import { type Asked, idOf, ORDERS, setup, tokenFor, typeOf, type World } from './setup.ts'
 
 const SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write', 'policies:write', 'metrics', 'admin']
@@ -31,6 +32,7 @@ async function things(world: World): Promise<Readonly<Record<string, string>>> {
 /** What is asked of each route that takes a body, so that it would be allowed to who may. */
 const BODIES: Readonly<Record<string, object>> = {
   createTask: { targetUrl: ORDERS },
+  createTasks: { tasks: [{ targetUrl: ORDERS }] },
   createPolicy: { policyId: 'mine' },
   putPolicy: {},
   redriveDeadLetters: { filter: { reason: 'expired' } },
@@ -43,13 +45,16 @@ const OWNED = /\{(?:taskId|operationId|pauseId)\}/
 test.for(routes.map((row) => [row.method, row.path, row] as const))(
   '%s %s is for whom it is for',
   async ([method, path, row]) => {
-    const world = await setup({ tokens: TOKENS })
+    const world = await setup({ tokens: TOKENS, bodies: memoryBodies() })
     const { deadId = '', ...ids } = await things(world)
     const named: Readonly<Record<string, string>> = path.startsWith('/dead-letters') ? { ...ids, taskId: deadId } : ids
     const real = path.replace(/\{(\w+)\}/g, (_, name) => named[name] ?? '')
+    const raw = row.bytes === undefined ? {} : { raw: 'x' }
+    const length = row.bytes === undefined ? {} : { 'content-length': '1' }
     const body = row.body && (BODIES[row.operationId] ?? {})
     const said = async (token?: string, headers: Asked['headers'] = {}) => {
-      const answer = await world.ask(method, real, { body, headers, ...(token !== undefined && { token }) })
+      const asked = { body, ...raw, headers: { ...length, ...headers }, ...(token !== undefined && { token }) }
+      const answer = await world.ask(method, real, asked)
       return { status: answer.status, type: answer.status < 400 ? '' : typeOf(answer), answer }
     }
     if (row.scope === null) {
@@ -168,4 +173,28 @@ test('the log has names and numbers, and nothing that a request has said', async
     { event: 'request', route: '', status: 404, problem: 'not-found' },
   ])
   expect(JSON.stringify(log)).not.toContain('secret')
+})
+
+test('S17 no tenant goes before others by its priority, and each may put its own in order', async () => {
+  const post = async (
+    token: string | undefined,
+    priority: number,
+    options: { tokens?: readonly ApiToken[] } = { tokens: TOKENS },
+  ) => {
+    const { create } = await setup(options)
+    return create({ priority, delayMs: 60_000 }, token === undefined ? {} : { token })
+  }
+  const answer = await post('acme-tasks:write', 1)
+  expect([answer.status, typeOf(answer)]).toEqual([403, 'forbidden'])
+  expect(answer.json.detail).toBe(
+    'priority: above 0 the task would go before those of all tenants, which takes a token with the scope admin; use numbers below 0 for what may wait',
+  )
+  expect((await post('acme-tasks:write', 0)).status).toBe(201)
+  expect((await post('acme-tasks:write', -5)).status).toBe(201)
+  expect((await post('acme-admin', 1)).status).toBe(201)
+  expect((await post('all', 1)).status).toBe(201)
+  // where there is no other tenant, or no token
+  const alone = [tokenFor('one', 'acme', 'tasks:write')]
+  expect((await post('one', 1, { tokens: alone })).status).toBe(201)
+  expect((await post(undefined, 1, {})).status).toBe(201)
 })

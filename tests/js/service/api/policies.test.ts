@@ -36,6 +36,8 @@ describe.for(STORES)('%s', (kind) => {
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(204)
     expect((await ask('GET', '/retry-policies/invoices')).status).toBe(404)
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(404)
+    const gone = await ask('PUT', '/retry-policies/invoices', { body: {}, headers: { 'if-match': etag } })
+    expect([gone.status, gone.json.detail]).toEqual([412, expect.stringMatching(/^'invoices' is not what it was/)])
     expect((await ask('PUT', '/retry-policies/invoices', { body: {} })).status).toBe(201)
   })
 

@@ -20,6 +20,10 @@ import type {
   Scope,
   TargetRefusal,
 } from '../../../../js/service/api/context.ts'
+import type { BodyStore } from '../../../../js/service/bodies/body-store.ts'
+import { type BodyLimits, TaskBodies } from '../../../../js/service/bodies/task-bodies.ts'
+import { tellEvents } from '../../../../js/service/feed/events.ts'
+import { Feed } from '../../../../js/service/feed/feed.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
@@ -80,6 +84,8 @@ export const SETTINGS: ApiSettings = {
   hostNames: ['localhost'],
 }
 
+const BODY_LIMITS: BodyLimits = { inlineBytes: 1_024, maxUploadBytes: 1_048_576, uploadTtlMs: 86_400_000 }
+
 export interface WorldOptions {
   readonly kind?: StoreKind
   readonly tokens?: readonly ApiToken[]
@@ -87,13 +93,16 @@ export interface WorldOptions {
   readonly capacity?: number
   /** The files below `/ui`. @default there is no such path */
   readonly inspector?: InspectorFiles
+  /** Keeps large bodies apart from tasks. @default none */
+  readonly bodies?: BodyStore
+  readonly bodyLimits?: Partial<BodyLimits>
   /** Tasks that are due are sent. @default true */
   readonly sends?: boolean
 }
 
 /** One store of these tests: a file is deleted when the test ends. */
 function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number }): ApiStore {
-  if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options })
+  if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options }) as ApiStore
   const folder = mkdtempSync(join(tmpdir(), 'redrive-api-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return sqliteStore({ path: join(folder, 'tasks.db'), clock, everyone: true, ...options }) as ApiStore
@@ -127,7 +136,9 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     isReady: true,
     isDraining: false,
   }
+  const events = new Feed({ clock, process: 'one', source: (emit) => tellEvents(queues, emit) })
   const context: ApiContext = {
+    events,
     store,
     queue,
     core,
@@ -136,6 +147,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     version: '0.0.0-test',
     inspector: options.inspector,
     checkTarget: () => now.refusal,
+    bodies: options.bodies && new TaskBodies(options.bodies, { ...BODY_LIMITS, ...options.bodyLimits }, clock),
     settings: () => now.settings,
     tokens: () => now.tokens,
     state: { isReady: () => now.isReady, isStoreWell: () => true, isDraining: () => now.isDraining },
@@ -174,7 +186,10 @@ const askOf =
       ...(signal && { signal }),
     })
     const response = await api.fetch(request)
-    const text = await response.text()
+    // such an answer has no end
+    const isStream = response.headers.get('content-type') === 'text/event-stream'
+    if (isStream) await response.body?.cancel()
+    const text = isStream ? '' : await response.text()
     const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '') && text !== ''
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
   }

@@ -39,7 +39,7 @@ const HOSTILE: readonly (readonly [
     'invalid',
     '#/policy/maxAtempts',
   ],
-  ['what is not there yet', `{"targetUrl":"${ORDERS}","credential":"acme"}`, 422, 'invalid', '#/credential'],
+  ['what is not there yet', `{"targetUrl":"${ORDERS}","callback":{}}`, 422, 'invalid', '#/callback'],
   ['no target', '{}', 422, 'invalid', '#/targetUrl'],
 ]
 

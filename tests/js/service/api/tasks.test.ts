@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { watch } from '../../setup.ts'
-import { type Answered, idOf, ORDERS, STORES, setup, typeOf } from './setup.ts'
+import { type Answered, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
@@ -226,6 +226,20 @@ test('the key of the request’s own header counts, quoted or not, and two keys 
   expect([bad.status, typeOf(bad)]).toEqual([400, 'bad-request'])
 })
 
+test('a cancel whose answer the store lost, and that it was asked for again, is one', async () => {
+  const { create, ask, context } = await setup()
+  const taskId = idOf(await create({ delayMs: 60_000 }))
+  const { cancel } = context.queue
+  Object.assign(context.queue, {
+    cancel: async (...asked: Parameters<typeof cancel>) => {
+      await cancel.apply(context.queue, asked)
+      return cancel.apply(context.queue, asked)
+    },
+  })
+  expect(await ask('DELETE', `/retry-tasks/${taskId}`)).toMatchObject({ status: 200, json: { outcome: 'cancelled' } })
+  expect((await ask('DELETE', `/retry-tasks/${taskId}`)).status).toBe(409)
+})
+
 test('a cancelled task gives its key up', async () => {
   const { create, ask } = await setup({ sends: false })
   const first = idOf(await create({ idempotencyKey: 'k' }))
@@ -316,4 +330,13 @@ test('what is no id is not there, and neither is an id of none', async () => {
       expect([method, rest, answer.status, typeOf(answer)]).toEqual([method, rest, 404, 'not-found'])
     }
   }
+})
+
+test('S16 a full store tells a tenant nothing of how many tasks others have', async () => {
+  const tokens = [tokenFor('a', 'acme', 'tasks:write'), tokenFor('all', null, 'admin')]
+  const here = await setup({ sends: false, capacity: 3, tokens })
+  for (let n = 0; n < 3; n++) await here.create({ targetUrl: ORDERS, json: n }, { token: 'all' })
+  const refused = async (token: string) => (await here.create({ targetUrl: ORDERS, json: 'x' }, { token })).json.detail
+  expect(await refused('a')).toBe('the store takes no more (--capacity, --capacity-bytes); nothing was stored')
+  expect(await refused('all')).toMatch(/^the store holds 3 tasks, dead letters included, and takes no more/)
 })

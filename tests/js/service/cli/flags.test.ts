@@ -15,6 +15,17 @@ interface Way {
 const SHA = 'ab'.repeat(32)
 const tokens = [{ sha256: SHA, tenant: 'acme', scopes: ['tasks:read'], name: 'backend' }] as const
 const policies = [{ policyId: 'invoices', maxAttempts: 3 }] as const
+const credentials = {
+  'acme-api': {
+    origins: ['https://api.test'],
+    tenants: ['acme'],
+    headers: { authorization: { from: 'env:TOKEN', prefix: 'Bearer ' } },
+  },
+} as const
+const bodySources = { 's3://acme-invoices/outbox?region=eu-central-1': { tenants: ['acme'] } } as const
+const limits = { 'https://api.example.com': { concurrency: 5, perSecond: 10, burst: 20 } } as const
+const tenants = { acme: { capacity: 100, targets: ['https://api.example.com'] } } as const
+const signing = { hooks: { keys: [{ from: 'file:whsec' }] } } as const
 /** Settings of which one is not right without others. */
 const COMPANIONS: Readonly<Record<string, object>> = {
   tlsCert: { tlsKey: 'k.pem' },
@@ -32,6 +43,11 @@ const polynomial = (baseMs: number, exponent: number, jitterMs: number): Partial
 const WAYS: readonly Way[] = [
   { key: 'store', text: 'redis://h:1/2', json: 'redis://h:1/2', setting: { store: 'redis://h:1/2' } },
   { key: 'name', text: 'orders', json: 'orders', setting: { name: 'orders' } },
+  { key: 'bodies', text: 'file:bodies', json: 'file:bodies', setting: { bodies: 'file:bodies' } },
+  { key: 'bodySources', text: 'buckets.json', json: bodySources, setting: { bodySources } },
+  { key: 'inlineBody', text: '1KiB', json: 1_024, setting: { inlineBody: 1_024 } },
+  { key: 'maxUpload', text: '2GiB', json: '2GiB', setting: { maxUpload: 2 ** 31 } },
+  { key: 'uploadTtl', text: '7d', json: 604_800_000, setting: { uploadTtl: 604_800_000 } },
   { key: 'host', text: '0.0.0.0', json: '0.0.0.0', setting: { host: '0.0.0.0' } },
   { key: 'port', text: '8080', json: 8080, setting: { port: 8080 } },
   { key: 'adminPort', text: '9000', json: 9000, setting: { adminPort: 9000 } },
@@ -56,8 +72,12 @@ const WAYS: readonly Way[] = [
   { key: 'egressProxy', text: 'http://p:1', json: 'http://p:1', setting: { egressProxy: 'http://p:1' } },
   { key: 'connectTimeout', text: '12.5s', json: 12_500, setting: { connectTimeout: 12_500 } },
   { key: 'urlSecrets', text: 'keep', json: 'keep', setting: { urlSecrets: 'keep' } },
+  { key: 'credentials', text: 'credentials.json', json: credentials, setting: { credentials } },
+  { key: 'signing', text: 'signing.json', json: signing, setting: { signing } },
   { key: 'concurrency', text: '7', json: 7, setting: { concurrency: 7 } },
   { key: 'concurrencyPerOrigin', text: '3', json: 3, setting: { concurrencyPerOrigin: 3 } },
+  { key: 'concurrencyPerTenant', text: '4', json: 4, setting: { concurrencyPerTenant: 4 } },
+  { key: 'limits', text: 'limits.json', json: limits, setting: { limits } },
   { key: 'attemptTimeout', text: '3m', json: '3m', setting: { attemptTimeout: 180_000 } },
   { key: 'lease', text: '1m', json: 60_000, setting: { lease: 60_000 } },
   { key: 'partitions', text: '4', json: 4, setting: { partitions: 4 } },
@@ -76,6 +96,9 @@ const WAYS: readonly Way[] = [
   { key: 'policiesLocked', text: 'true', json: true, setting: { policiesLocked: true } },
   { key: 'capacity', text: '500', json: 500, setting: { capacity: 500 } },
   { key: 'capacityBytes', text: '1MB', json: 1_000_000, setting: { capacityBytes: 1_000_000 } },
+  { key: 'tenantCapacity', text: '5', json: 5, setting: { tenantCapacity: 5 } },
+  { key: 'tenantCapacityBytes', text: '1MiB', json: 1_048_576, setting: { tenantCapacityBytes: 1_048_576 } },
+  { key: 'tenants', text: 'tenants.json', json: tenants, setting: { tenants } },
   { key: 'maxBody', text: '64KiB', json: '64KiB', setting: { maxBody: 65_536 } },
   { key: 'retainEnded', text: '2d', json: '2d', setting: { retainEnded: 172_800_000 } },
   { key: 'retainDead', text: '1h', json: 3_600_000, setting: { retainDead: 3_600_000 } },
@@ -87,7 +110,15 @@ const WAYS: readonly Way[] = [
   { key: 'logFormat', text: 'text', json: 'text', setting: { logFormat: 'text' } },
 ]
 
-const FILES = { 'tokens.json': tokens, 'policies.json': { policies } }
+const FILES = {
+  'tokens.json': tokens,
+  'policies.json': { policies },
+  'credentials.json': credentials,
+  'signing.json': { signing },
+  'limits.json': { limits },
+  'tenants.json': tenants,
+  'buckets.json': { bodySources },
+}
 
 test('the table below has every setting but --config', () => {
   expect(WAYS.map(({ key }) => key).sort()).toEqual(

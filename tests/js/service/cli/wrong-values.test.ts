@@ -7,6 +7,11 @@ import { run } from './setup.ts'
 const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = {
   store: ['postgres://h', 'orders.db'],
   name: ['a b', ''],
+  bodies: ['s3://B', 'ftp://a'],
+  bodySources: ['a\nb', []],
+  inlineBody: ['65MiB', -1],
+  maxUpload: ['1 GiB', null],
+  uploadTtl: ['59s', 0.5],
   host: ['-x-', 5],
   port: ['65536', '80'],
   adminPort: ['-1', 1.5],
@@ -26,8 +31,12 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   egressProxy: ['socks5://p', 'p:1'],
   connectTimeout: ['61s', '3 s'],
   urlSecrets: ['strip', true],
+  credentials: ['a\nb', []],
+  signing: ['a\nb', 5],
   concurrency: ['0', 10_001],
   concurrencyPerOrigin: ['1.5', '3'],
+  concurrencyPerTenant: ['0', '3'],
+  limits: ['a\nb', []],
   attemptTimeout: ['0', 0.5],
   lease: ['999ms', 999],
   partitions: ['65', 1.5],
@@ -41,6 +50,9 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   policiesLocked: ['x', 'on'],
   capacity: ['1e3', 1_000_001],
   capacityBytes: ['4 GiB', -1],
+  tenantCapacity: ['0', 1_000_001],
+  tenantCapacityBytes: ['4 GiB', -1],
+  tenants: ['a\nb', 5],
   maxBody: ['1PB', '65MiB'],
   retainEnded: ['forever', '-1d'],
   retainDead: ['1.5', []],
@@ -123,13 +135,50 @@ test('a password in a wrong value is not shown, from wherever it came', async ()
   }
 })
 
+test.each([
+  ['credentials', { a: { origins: ['https://user:geheim@a.test'], headers: { 'x-a': { from: 'env:A' } } } }, 'origins'],
+  ['limits', { 'https://user:geheim@a.test': { perSecond: 1 } }, 'expected an exact origin'],
+  ['limits', { [`https://user:geheim${'m'.repeat(60)}@a.test`]: { perSecond: 1 } }, 'expected an exact origin'],
+  ['tenants', { a: { targets: ['https://user:geheim@a.test'] } }, 'tenants.a.targets: '],
+  ['tenants', { a: { targets: ['a.test'] } }, 'tenants.a.targets: '],
+])('nor is that of a URL in a file of %s, which ends with exit code 2 and a line: %j', async (key, json, word) => {
+  for (const files of [{ 'redrive.config.json': { [key]: json } }, { 'f.json': json }]) {
+    const { code, err } = await run('f.json' in files ? [`--${key}`, 'f.json'] : [], { files })
+    expect([code, err.split('\n').length]).toEqual([2, 2])
+    expect(err).toContain(word)
+    expect(err).not.toContain('geheim')
+  }
+})
+
 test('control characters in a value do not reach the terminal', async () => {
   const { err } = await run(['--store', '\u001b[31mred\u0007'])
   expect(err).toMatch(/got '\ufffd\[31mred\ufffd'\n$/)
 })
 
 test.each([
-  ['redrive.config.json', '{ "port": }', /^redrive\.config\.json: not JSON \(.+\)$/],
+  [
+    'redrive.config.json',
+    '{ "port": }',
+    /^redrive\.config\.json: not JSON \(unexpected character at line 1, column 11\)$/,
+  ],
+  // what stands around the fault may be a secret, and is not quoted
+  ['redrive.config.json', 'geheim', /: not JSON \(unexpected character at line 1, column 1\)$/],
+  [
+    'redrive.config.json',
+    '{\n  "store": "geheim",\n  "port":geheim }',
+    /: not JSON \(unexpected character at line 3, column 10\)$/,
+  ],
+  [
+    'redrive.config.json',
+    '{ "store": "geheim"',
+    /: not JSON \(Expected ',' or '}' after property value in JSON at position 19 .*\)$/,
+  ],
+  [
+    'redrive.config.json',
+    '{ "store": "geheim" }}',
+    /: not JSON \(Unexpected non-whitespace character after JSON at position 21 .*\)$/,
+  ],
+  ['redrive.config.json', '{ "store": tru', /: not JSON \(Unexpected end of JSON input\)$/],
   ['redrive.config.json', '[]', /^redrive\.config\.json: expected an object with settings/],
   [
     'redrive.config.json',

@@ -21,21 +21,29 @@ const NOT_BYTES = /[^\t\x20-\x7e\x80-\xff]+/g
 const GRACE_MS = 1_000
 const NO_METHOD: ReadonlySet<string> = new Set()
 
-/** `signal` is the caller's, from `callerSignal`. */
+/** The options of a call: what its config says, laid over `defaults`. */
+export function optionsOf(
+  config: InternalAxiosRequestConfig,
+  { checks }: CallContext,
+  defaults: TaskOptions,
+): TaskOptions {
+  const { redrive = {} } = config
+  checks?.beside(config)
+  // first: laid over the defaults, what is no object would be nothing
+  if (redrive) checks?.call(redrive)
+  return { ...defaults, ...(redrive || undefined) }
+}
+
+/** `signal` is the caller's, from `callerSignal`, and `options` are from `optionsOf`. */
 export async function readAxios(
   config: InternalAxiosRequestConfig,
   url: URL,
   signal: AbortSignal | null,
   axios: AxiosInstance,
   context: CallContext,
-  defaults: TaskOptions,
+  options: TaskOptions,
 ): Promise<Call> {
-  const { settings, checks } = context
-  const { redrive = {} } = config
-  checks?.beside(config)
-  // first: laid over the defaults, what is no object would be nothing
-  if (redrive) checks?.call(redrive)
-  const options: TaskOptions = { ...defaults, ...(redrive || undefined) }
+  const { settings } = context
   const pair = taskPolicies(context, options)
   const method = (config.method ?? 'get').toUpperCase()
   const { origin } = url

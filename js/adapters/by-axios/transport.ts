@@ -4,6 +4,7 @@ import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConf
 import { RedriveError } from '../../api/errors.ts'
 import { acceptedForm } from '../../call/accepted.ts'
 import type { RestTerms } from '../../call/discard.ts'
+import { PASSING_CODE } from '../../call/network-code.ts'
 import { isOwnError } from '../../call/own-error.ts'
 import {
   assertMaySend,
@@ -22,13 +23,6 @@ import { AxiosAnswer, type ValidateStatus } from './answer.ts'
 import { StreamedBody } from './body.ts'
 import { bodyReader, canStream, errorsOf, failed } from './stream-replay.ts'
 import { httpUrl, withoutUser } from './where.ts'
-
-/**
- * Codes of axios' errors where the network or the server is at fault, or this machine for a moment: of the system, TLS, HTTP/2, Node's
- * parser and streams, undici. Certificates are not among them: no repeat mends one.
- */
-const PASSING =
-  /^(ERR_NETWORK|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|E(SOCKET)?TIMEDOUT|EPROTO|E(ADDRNOTAVAIL|MFILE|NFILE|NOBUFS)|ERR_HTTP2_\w+|ERR_STREAM_PREMATURE_CLOSE|ERR_SOCKET_CONNECTION_TIMEOUT|HPE_\w+|UND_ERR_\w+)$/
 
 /** The parts that are the same on every attempt. */
 export interface Frozen {
@@ -117,7 +111,7 @@ export class AxiosTransport implements Repeatable {
     // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
     const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
     if (brokeOff || isHopRefused(error)) return false
-    return !PASSING.test(code ?? '') || isOwnError(error)
+    return !PASSING_CODE.test(code ?? '') || isOwnError(error)
   }
 
   /** No server sent it: neither the caller's `responseType` nor `transformResponse`, which axios looks up when it has this, is about it. */

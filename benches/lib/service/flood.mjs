@@ -1,0 +1,82 @@
+// How long single tasks of one tenant wait while another hands over thousands at once, to targets that are slow.
+import { orLess } from '../smoke.mjs'
+import { asTenant, openConfig } from './config.mjs'
+import { pastAll, summary } from './lateness.mjs'
+import { openService } from './service.mjs'
+import { poster, taskText } from './tasks.mjs'
+
+const CONNECTIONS = 10
+const FLOOD_CONNECTIONS = 4
+const BATCH = orLess(100, 10)
+/** Sent before anything is measured: code is compiled, connections are made. */
+const WARM_UP = orLess(500, 10)
+const now = () => performance.timeOrigin + performance.now()
+
+/**
+ * Single tasks of a tenant to `origin`, `perSecond` of them for `seconds`. From their beginning on another, or `by` others, hand over `flood` tasks, to
+ * the servers at `slow` in turns. `handing`: of those that came meanwhile; `tookMs`: how long that was. `left`: tasks of the flood that waited at the end.
+ */
+export async function flooded({ target }, openStore, { flood, slow, origin, perSecond, seconds, by = 1 }) {
+  const config = openConfig([...new Set([origin, ...slow])])
+  const { headers } = config
+  const service = await openService(openStore, { flags: config.flags, headers })
+  const client = poster(service.url, CONNECTIONS, { ...headers, ...asTenant('single') })
+  await target.ask('begin')
+  await client.all(WARM_UP, (at) => [taskText(origin, `warm/${at}`)])
+  await pastAll(target, WARM_UP)
+
+  const batches = Array.from({ length: flood / BATCH }, (_, batch) => batchOf(slow, batch))
+  const count = perSecond * seconds
+  const handedAt = []
+  await target.ask('begin')
+  const from = now()
+  const senders = Array.from({ length: by }, (_, n) => ({ ...headers, ...asTenant(`flood${n}`) }))
+  const handing = handOver(service.url, batches, senders).then(() => now())
+  await client.paced(count, perSecond, (at) => {
+    handedAt[at] = now()
+    return [taskText(origin, `single/${at}`)]
+  })
+  const until = await handing
+  const { counts } = await service.call('GET', '/stats')
+  const arrivals = await firstOf(target, count)
+  const waits = arrivals.map((at, i) => at - handedAt[i])
+  await client.close()
+  await service.close()
+  config.close()
+  return {
+    ...summary(waits),
+    handing: summary(waits.filter((_, i) => handedAt[i] < until)),
+    ...{ tookMs: until - from, left: counts.pending + counts.inFlight },
+  }
+}
+
+/** When each of the single tasks came for the first time, once all have. */
+async function firstOf(target, count) {
+  const firsts = []
+  for (const [path, at] of await target.ask('singles', count)) firsts[Number(path.split('/').at(-1))] = at
+  return firsts
+}
+
+function batchOf(slow, batch) {
+  const texts = Array.from({ length: BATCH }, (_, i) => {
+    const at = batch * BATCH + i
+    return taskText(slow[at % slow.length], `flood/${at}`)
+  })
+  return `{"tasks":[${texts.join(',')}]}`
+}
+
+async function handOver(url, batches, senders) {
+  const left = batches.values()
+  const run = async (headers) => {
+    for (const body of left) {
+      const answer = await fetch(`${url}/retry-tasks/batch`, {
+        ...{ method: 'POST', body },
+        headers: { ...headers, 'content-type': 'application/json' },
+      })
+      const { outcomes } = await answer.json()
+      const refused = outcomes?.find(({ status }) => status !== 201)
+      if (!outcomes || refused) throw new Error(`a batch was refused: ${answer.status} ${JSON.stringify(refused)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, (_, n) => run(senders[n % senders.length])))
+}

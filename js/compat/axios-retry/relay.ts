@@ -1,0 +1,262 @@
+/**
+ * One request of axios-retry's, as a call of the queue. The queue makes the attempts, and says when; each is a request of axios with all
+ * of its interceptors, as axios-retry makes them. What follows an attempt that failed is for axios-retry's options to say, which the
+ * response interceptor asks: until it has, the queue's question (`shouldRetry`) waits for its answer.
+ *
+ * The queue waits for that a few seconds, and an interceptor may make an error of an answer that the queue took for a success. A retry that
+ * is decided on when the call is over begins one of its own, whose first attempt is the one that failed.
+ */
+
+import type { AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
+import type { AxiosAnswer } from '../../adapters/by-axios/answer.ts'
+import { callerSignal, readAxios } from '../../adapters/by-axios/read-config.ts'
+import type { AxiosTransport } from '../../adapters/by-axios/transport.ts'
+import type { RetryContext } from '../../api/hooks.ts'
+import type { Call } from '../../call/call.ts'
+import type { Acceptance, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
+import type { TaskOptions } from '../../options/task-options.ts'
+import { bothSignals } from '../../platform/abort.ts'
+import type { Internals } from '../../queue/internals.ts'
+import { Attempt, SharedAnswer } from './attempt.ts'
+
+/** The parts that all requests of an instance share. */
+export interface RelayPorts extends Internals {
+  /** The sibling that attempts go through. */
+  readonly bare: AxiosInstance
+  /** Makes one more request of axios, whose adapter has `relay.reach` make the attempt. */
+  again(config: InternalAxiosRequestConfig, relay: Relay): Promise<AxiosResponse>
+}
+
+/** A request as it comes to its adapter. */
+export interface RelayRequest {
+  readonly config: InternalAxiosRequestConfig
+  readonly url: URL
+  readonly options: TaskOptions
+}
+
+/** A retry that was decided on, and the chain that waits for it. */
+interface Wanted {
+  readonly config: InternalAxiosRequestConfig
+  go(chain: Promise<AxiosResponse>): void
+  stop(): void
+}
+
+/** An attempt that the queue waits for, while its chain is on its way to the adapter. */
+interface Awaited {
+  begin(send: (init: AttemptInit) => Promise<AxiosAnswer>): void
+  /** Takes the call out of the queue, which does not learn how this attempt went: it is not made, or elsewhere. */
+  leave(): void
+}
+
+export class Relay implements Repeatable {
+  readonly origin: string
+  readonly #ports: RelayPorts
+  readonly #leaving = new AbortController()
+  #call: Call | undefined
+  #attempt = new Attempt()
+  readonly #failed: unknown
+  /** That attempt has been reported. */
+  #isReported = false
+  #transport: AxiosTransport | undefined
+  #answer: SharedAnswer | undefined
+  /** Answers the question of the queue that waits. */
+  #decide: ((retry: boolean) => void) | undefined
+  #wanted: Wanted | undefined
+  #delayMs = 0
+  #awaited: Awaited | undefined
+  #over: Promise<unknown> = Promise.resolve()
+  #release: () => void = () => {}
+  /** The queue has sent something. */
+  wasSent = false
+
+  private constructor(ports: RelayPorts, origin: string, failed: unknown) {
+    this.#ports = ports
+    this.origin = origin
+    this.#failed = failed
+  }
+
+  /** Reads a request. Rejects where it cannot be repeated. `failed`: the error of its first attempt, if that is over. */
+  static async read(ports: RelayPorts, { config, url, options }: RelayRequest, failed?: unknown): Promise<Relay> {
+    const relay = new Relay(ports, url.origin, failed)
+    const hooks: TaskOptions = {
+      shouldRetry: (context) => relay.#asked(context),
+      delay: () => relay.#delayMs,
+    }
+    const { signal, release } = callerSignal(config)
+    const own = bothSignals(signal, relay.#leaving.signal)
+    try {
+      const call = await readAxios(config, url, own, ports.bare, ports.host, { ...options, ...hooks })
+      relay.#transport = call.transport as AxiosTransport
+      // without a limit of the policy's, axios alone has one
+      const isUnlimited = call.policy.attemptTimeoutMs === 0
+      relay.#call = { ...call, transport: relay, ...(isUnlimited ? { timeoutMs: 0 } : {}) }
+      relay.#release = release
+      return relay
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  /** Makes the first attempt; settles as that does. */
+  run(): Promise<AxiosResponse> {
+    const attempt = this.#attempt
+    const call = this.#call as Call
+    this.#over = this.#ports.run(call).then(
+      (response) => this.#ended(Promise.resolve(response as AxiosResponse)),
+      (error) => this.#ended(Promise.reject(error)),
+    )
+    return attempt.told
+  }
+
+  /** The queue waits to hear what follows the attempt. */
+  get isAsking(): boolean {
+    return this.#decide !== undefined
+  }
+
+  /** Wants another attempt, in `delayMs`; settles as it does. Where the queue makes none, `stopped` says what its caller gets. */
+  retry(
+    config: InternalAxiosRequestConfig,
+    delayMs: number,
+    stopped: () => Promise<AxiosResponse>,
+  ): Promise<AxiosResponse> {
+    this.#delayMs = delayMs
+    return new Promise((resolve) => {
+      this.#wanted = { config, go: resolve, stop: () => resolve(stopped()) }
+      if (this.isAsking) this.#answerQuestion(true)
+      else void this.run()
+    })
+  }
+
+  /** Wants no other attempt; resolves once the queue has ended the call. `isSpent`: since there are no more, and for no other reason. */
+  async giveUp(isSpent: boolean): Promise<void> {
+    if (!this.isAsking) return
+    this.#answerQuestion(isSpent)
+    await this.#over
+  }
+
+  /** Makes the attempt that the queue waits for, for the chain that has come to its adapter. */
+  reach({ config, url, options }: RelayRequest): Promise<AxiosResponse> | undefined {
+    const awaited = this.#awaited
+    this.#awaited = undefined
+    // another server than the one that the queue has in mind
+    if (url.origin !== this.origin) awaited?.leave()
+    if (!awaited || url.origin !== this.origin) return undefined
+    const attempt = new Attempt()
+    this.#attempt = attempt
+    const { bare, host } = this.#ports
+    awaited.begin(async (init) => {
+      const { transport } = await readAxios(config, url, null, bare, host, options)
+      this.#transport = transport as AxiosTransport
+      return this.#transport.send(init)
+    })
+    return attempt.told
+  }
+
+  async send(init: AttemptInit): Promise<SharedAnswer> {
+    if (this.#failed && !this.#isReported) {
+      this.#isReported = true
+      throw this.#failed
+    }
+    this.wasSent = true
+    this.#answer = undefined
+    const wanted = this.#wanted
+    // none was asked for: the options have changed since
+    if (!wanted && this.#attempt.isTold) throw this.#leave()
+    // without one it is of the queue's own, as when it was offline, and the chain has heard of none
+    const sending = wanted ? this.#sendNext(wanted, init) : this.#sender.send(init)
+    this.#answer = new SharedAnswer(await sending)
+    return this.#answer
+  }
+
+  isFinal(error: unknown): boolean {
+    return this.#sender.isFinal(error)
+  }
+
+  timedOut(reason: Error): Promise<unknown> {
+    return this.#sender.timedOut(reason)
+  }
+
+  putHeader(name: string, value: string): void {
+    this.#sender.putHeader(name, value)
+  }
+
+  body(): Promise<BodyContent> {
+    return this.#sender.body()
+  }
+
+  asFetch(): FetchForm {
+    return this.#sender.asFetch()
+  }
+
+  accepted(acceptance: Acceptance): unknown {
+    return this.#sender.accepted(acceptance)
+  }
+
+  answered(response: Response): Promise<unknown> {
+    return this.#sender.answered(response)
+  }
+
+  adopt(answer: SharedAnswer): SharedAnswer {
+    return answer
+  }
+
+  get #sender(): AxiosTransport {
+    return this.#transport as AxiosTransport
+  }
+
+  /** The queue's question after an attempt that failed. */
+  async #asked({ error }: RetryContext): Promise<boolean> {
+    if (this.#wanted) return true
+    const end = this.#answer ? this.#answer.deliver(null) : Promise.reject(error)
+    // the caller's own `validateStatus` takes it for a success
+    if (await isFulfilled(end)) return false
+    const question = new Promise<boolean>((resolve) => {
+      this.#decide = resolve
+    })
+    this.#attempt.tell(end)
+    return question
+  }
+
+  #answerQuestion(retry: boolean): void {
+    this.#decide?.(retry)
+    this.#decide = undefined
+  }
+
+  #sendNext({ config, go }: Wanted, init: AttemptInit): Promise<AxiosAnswer> {
+    this.#wanted = undefined
+    return new Promise((resolve, reject) => {
+      const awaited: Awaited = { begin: (send) => resolve(send(init)), leave: () => reject(this.#leave()) }
+      this.#awaited = awaited
+      const chain = this.#ports.again(config, this)
+      go(chain)
+      const ended = () => {
+        // an interceptor has ended it before it was sent
+        if (this.#awaited === awaited) awaited.leave()
+        else this.#answerQuestion(false)
+      }
+      chain.then(ended, ended)
+    })
+  }
+
+  /** Takes the call out of the queue; gives the reason that its attempt ends with. */
+  #leave(): unknown {
+    this.#leaving.abort()
+    return this.#leaving.signal.reason
+  }
+
+  #ended(result: Promise<AxiosResponse>): void {
+    this.#release()
+    this.#decide = undefined
+    this.#attempt.tell(result)
+    this.#wanted?.stop()
+    // whose chain has gone on
+    result.catch(() => {})
+  }
+}
+
+const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
+  promise.then(
+    () => true,
+    () => false,
+  )

@@ -1,0 +1,48 @@
+/** The queue of a service worker, with all that it may need: no `import()` works there. */
+
+import type { RetryQueueOptions } from '../options/queue-options.ts'
+import { systemClock } from '../platform/clock.ts'
+import { indexedDbStore } from '../stores/indexeddb.ts'
+import * as engine from './chunk.service-worker.ts'
+import { FollowPrincipal } from './follow-principal.ts'
+import { RetryQueue as Queue } from './queue.ts'
+
+/**
+ * Tries failed requests again: at the right time, under the same key, within limits. It differs from a page's queue in three things:
+ *
+ * - It is durable, in IndexedDB unless a `store` is given, whether or not a `principal` is; with `durable: false` it is not.
+ * - Without `principal` the queue sends the tasks of the principal that a page declared last, and nothing before one did. With
+ *   one it sends that one's tasks, while the pages declare the same. It never declares a principal itself.
+ * - `preload` is 'never' by default: a service worker starts with each navigation, and mostly has nothing to send.
+ */
+export class RetryQueue extends Queue {
+  readonly #following: FollowPrincipal | undefined
+
+  /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
+  constructor(options: RetryQueueOptions = {}) {
+    const { clock = systemClock, name = 'default', principal, durable = true } = options
+    const kept = durable ? (options.store ?? indexedDbStore({ name, clock })) : undefined
+    const following = kept?.principals && new FollowPrincipal(kept, kept.principals, principal)
+    const given = { ...options, ...(kept ? { principal: principal ?? null, store: following?.store ?? kept } : {}) }
+    const source = async () => {
+      // it may be asked for while the queue is being made
+      await Promise.resolve()
+      await following?.learn(this)
+      return engine
+    }
+    super({ preload: 'never', ...given }, source, engine.CHECKS)
+    this.#following = following
+  }
+
+  /** Resolves as a page's does, and only once the store was asked which tasks wait now, and for which principal. */
+  override get ready(): Promise<void> {
+    return this.#open()
+  }
+
+  async #open(): Promise<void> {
+    const named = await this.#following?.learn(this)
+    await super.ready
+    // closed meanwhile, or a store that fails: `degraded` has said so
+    if (named !== undefined) await this.setPrincipal(named).catch(() => {})
+  }
+}

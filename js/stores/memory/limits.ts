@@ -1,0 +1,61 @@
+/** Limits of origins and principals, looked up lane by lane: see `Claim.limits`. */
+
+import { originIn } from '../../api/records.ts'
+import type { Claim } from '../../api/store.ts'
+import { type Bucket, type Limit, limitFor, limitsIn, takeToken } from '../engine/limits.ts'
+import { type Lane, newBucket, type Rows } from './rows.ts'
+
+export interface Gate {
+  /** When the lanes of its origin may next be leased; in the past: now. */
+  tokenAt(lane: Lane): number
+  /** Whether one more of it may be in flight, as far as origin and principal go. */
+  hasRoom(lane: Lane): boolean
+  /** A lease of the lane was given. */
+  took(lane: Lane, now: number): void
+}
+
+const NEVER = Number.NEGATIVE_INFINITY
+const MANY = Number.POSITIVE_INFINITY
+function bucketOf({ buckets }: Rows, origin: string): Bucket {
+  const known = buckets.get(origin) ?? newBucket()
+  buckets.set(origin, known)
+  return known
+}
+
+/** Forgets tokens that are as good as new. */
+export function forgetBuckets({ buckets }: Rows, now: number): void {
+  for (const [origin, { tat }] of buckets) if (tat <= now) buckets.delete(origin)
+}
+
+/** How many are in flight in the lanes that fit. */
+const inFlightOf = ({ lanes }: Rows, fits: (lane: Lane) => boolean): number =>
+  [...lanes.values()].filter(fits).reduce((sum, { inFlight }) => sum + inFlight, 0)
+
+const OPEN: Gate = { tokenAt: () => NEVER, hasRoom: () => true, took: () => {} }
+
+export function gateOf(rows: Rows, { limits, perPrincipal = MANY, perFree = MANY, total }: Claim): Gate {
+  if (!rows.everyone) return OPEN
+  const read = limitsIn(limits)
+  const limitOf = ({ name }: Lane): Limit | undefined => limitFor(read, originIn(name))
+  return {
+    tokenAt(lane) {
+      const limit = limitOf(lane)
+      return limit?.isShared && limit.rate ? bucketOf(rows, originIn(lane.name)).tokenAt : NEVER
+    },
+    hasRoom(lane) {
+      const { concurrency = MANY, isShared = false } = limitOf(lane) ?? {}
+      const origin = originIn(lane.name)
+      const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
+      const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
+      const most =
+        perFree === MANY
+          ? perPrincipal
+          : Math.min(perPrincipal, Math.max(total / 50, perFree * (total - rows.counts.inFlight - 1)))
+      return (concurrency === MANY || running() < concurrency) && (most === MANY || ofPrincipal() < most)
+    },
+    took(lane, now) {
+      const limit = limitOf(lane)
+      if (limit?.rate) takeToken(limit.isShared ? bucketOf(rows, originIn(lane.name)) : lane.bucket, limit.rate, now)
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** Ends that are to be told, in a store for everyone, and those that were. */
+
+import type { Untold } from '../../api/store.ts'
+import { show } from './reads.ts'
+import { isLive, type Row, type Rows } from './rows.ts'
+
+/** Whether its end is to be told, in a store for everyone. */
+export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
+
+/** Those that ended first come first. */
+export function untoldOf(rows: Rows): Row[] {
+  const found = rows.everyone ? [...rows.all()].filter(isUntold) : []
+  return found.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+}
+
+export const showEnd = (row: Row): Untold => ({ task: show(row), endedAt: row.endedAt })
+
+export function markTold(rows: Rows, ends: readonly { readonly taskId: string; readonly endedAt: number }[]): void {
+  for (const { taskId, endedAt } of ends) {
+    const row = rows.get(taskId)
+    if (row?.endedAt === endedAt) row.told = true
+  }
+}

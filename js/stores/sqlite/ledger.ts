@@ -1,0 +1,93 @@
+/** The ledger of a file for everyone: what its transactions keep beside tasks and lanes. */
+
+import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
+import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
+import type { Ledger } from '../engine/ledger.ts'
+import { soonestFirst } from '../engine/view.ts'
+import type { LaneRow } from '../sql/lane-rows.ts'
+import type { TaskRow } from '../sql/rows.ts'
+import type { State } from '../sql/state.ts'
+import type { Transaction } from '../sql/transaction.ts'
+import { FileGate } from './gate.ts'
+import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
+import { markUntold, untoldCount } from './untold.ts'
+
+/** Layout 6, of a file alone: which ends are to be told, and who has how much. */
+export const LEDGER: string = `
+ALTER TABLE tasks ADD COLUMN tells INTEGER NOT NULL DEFAULT 0;
+${SHARES}`
+
+export class FileLedger implements Ledger {
+  readonly #tx: Transaction
+  readonly #shares: Shares
+  #gate: FileGate | undefined
+
+  constructor(tx: Transaction) {
+    this.#tx = tx
+    const { limited } = tx.state as State & { readonly limited?: number }
+    this.#shares = new Shares(tx.database, limited === 1)
+  }
+
+  count(row: TaskRow, by: 1 | -1): void {
+    this.#shares.count(row, by)
+  }
+
+  refusal({ taskId, principal, body, quotaExempt }: NewTask): Enqueued | undefined {
+    const quota = quotaExempt ? undefined : this.#tx.terms.quotaOf?.(principal)
+    if (!quota) return undefined
+    const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
+    const { held, bytes } = this.#shares.of(shareOfPrincipal(principal))
+    const isOver = held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
+    return isOver ? { taskId, outcome: 'full', of: 'principal' } : undefined
+  }
+
+  ended(row: TaskRow): void {
+    if (row.schema > PLAIN_SCHEMA) markUntold(this.#tx, row)
+  }
+
+  gate(owner: string, claim: Claim): FileGate | undefined {
+    const isLimited = (claim.limits ?? claim.perPrincipal ?? claim.perFree) !== undefined
+    this.#shares.forget(this.#tx.now)
+    if (isLimited) this.#shares.countInFlight()
+    else if (this.#shares.waiting(1).length === 0) return undefined
+    this.#gate = new FileGate(this.#tx, this.#shares, owner, claim)
+    return this.#gate
+  }
+
+  /** A turn with all that a store for everyone tells. */
+  completed(turn: Turn): Turn {
+    const untold = untoldCount(this.#tx.database)
+    const gate = this.#gate
+    return {
+      ...turn,
+      ...(gate && { lanes: this.#waiting(gate, turn.lanes), nextInMs: this.#nextInMs(gate, turn.nextInMs) }),
+      ...(untold > 0 && { untold }),
+    }
+  }
+
+  /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
+  keepsBack(lane: Pick<LaneRow, 'name' | 'inFlight'>): boolean {
+    return this.#gate?.keepsBack(lane) === true
+  }
+
+  /** Writes what is held: the end of the transaction. */
+  written(): void {
+    this.#shares.write()
+  }
+
+  #nextInMs(gate: FileGate, nextInMs: number | null): number | null {
+    if (gate.isTired) return 0
+    const at = nextInMs === 0 ? this.#tx.now : gate.tokenAt
+    return at === Number.POSITIVE_INFINITY ? nextInMs : Math.min(nextInMs ?? at - this.#tx.now, at - this.#tx.now)
+  }
+
+  /** Lanes wait for the token of their origin too. */
+  #waiting(gate: FileGate, lanes: readonly LaneView[]): readonly LaneView[] {
+    const now = this.#tx.now
+    const waits = (lane: LaneView): LaneView => {
+      const tokenInMs = gate.tokenOf(originIn(lane.lane)) - now
+      return lane.nextInMs === null || tokenInMs <= lane.nextInMs ? lane : { ...lane, nextInMs: tokenInMs }
+    }
+    return lanes.map(waits).sort(soonestFirst)
+  }
+}

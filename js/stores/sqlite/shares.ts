@@ -1,0 +1,250 @@
+/**
+ * The shares of principals and origins in a file for everyone: how much each has of it, the tokens that the lanes of an origin share, and
+ * whether lanes wait in a line of their own, since it has as much as it may. They are kept as tasks change, so that no enqueue and no
+ * claim has to count.
+ *
+ * A share goes by the name of a lane with the other part left out: an origin, or a space and a principal, and nothing for no principal.
+ */
+
+import { laneName, originIn, principalIn } from '../../api/records.ts'
+import { SWEEP } from '../../api/store.ts'
+import { LONGEST_HOLD_MS } from '../engine/bounds.ts'
+import { type Bucket, type Rate, takeToken } from '../engine/limits.ts'
+import { isOurs, takesRoom } from '../engine/row.ts'
+import { type Database, LIMIT } from '../sql/database.ts'
+import { type TaskRow, tasksFrom } from '../sql/rows.ts'
+import type { State } from '../sql/state.ts'
+import { keepToken } from './tokens.ts'
+
+export const SHARES: string = `
+CREATE TABLE shares (
+  name TEXT PRIMARY KEY,
+  held INTEGER NOT NULL DEFAULT 0,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  inFlight INTEGER NOT NULL DEFAULT 0,
+  tat REAL NOT NULL DEFAULT 0,
+  tokenAt REAL NOT NULL DEFAULT 0,
+  waits INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX shares_waiting ON shares (tokenAt, name) WHERE waits = 1;
+CREATE INDEX shares_rated ON shares (tat) WHERE tat > 0;
+
+ALTER TABLE state ADD COLUMN limited INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lanes ADD COLUMN tat REAL NOT NULL DEFAULT 0;
+ALTER TABLE lanes ADD COLUMN tokenAt REAL NOT NULL DEFAULT 0;
+`
+
+interface Counted {
+  /** Tasks pending, in flight or dead letters; of an origin not counted, nor are their bytes. */
+  held: number
+  bytes: number
+  /** Counted from the first claim on that has limits: `limited` in the row of counters says so. */
+  inFlight: number
+}
+
+export type Share = Readonly<Counted> & Readonly<Bucket>
+
+export const shareOfPrincipal = (principal: string | null): string => laneName(principal, '')
+export const isOfPrincipal = (name: string): boolean => name === '' || name.startsWith(' ')
+
+const IS_PRINCIPALS = "substr(name, 1, 1) IN ('', ' ')"
+/** Lanes that are kept for their tokens alone. */
+const RATED_LANE = 'tasks = 0 AND tat > 0'
+
+/** The index of such lanes, of which no other file has any. */
+export const ratedIndex = (everyone: boolean): readonly string[] => [
+  'DROP INDEX IF EXISTS lanes_rated',
+  ...(everyone ? [`CREATE INDEX lanes_rated ON lanes (tat) WHERE ${RATED_LANE}`] : []),
+]
+
+const NONE: Counted & Bucket = { held: 0, bytes: 0, inFlight: 0, tat: 0, tokenAt: 0 }
+
+export class Shares {
+  readonly #database: Database
+  /** The sums that the table has. */
+  readonly #kept = new Map<string, Counted & Bucket>()
+  /** Changes of them since. */
+  readonly #more = new Map<string, Counted>()
+  /** Answers about their lines. */
+  readonly #waits = new Map<string, boolean>()
+  #isLimited: boolean
+
+  /** `isLimited`: what is in flight is counted. */
+  constructor(database: Database, isLimited: boolean) {
+    this.#database = database
+    this.#isLimited = isLimited
+  }
+
+  /** Counts what is in flight, from now on, and what was before this transaction: its lanes are not written yet. */
+  countInFlight(): void {
+    if (this.#isLimited) return
+    this.#isLimited = true
+    this.#database.run('UPDATE state SET limited = 1 WHERE id = 1')
+    const lanes = 'SELECT name, inFlight FROM lanes WHERE inFlight > 0'
+    for (const { name, inFlight } of this.#database.all<{ readonly name: string; readonly inFlight: number }>(lanes)) {
+      this.#add(shareOfPrincipal(principalIn(name)), 0, 0, inFlight)
+      this.#add(originIn(name), 0, 0, inFlight)
+    }
+  }
+
+  of(name: string): Share {
+    const kept = this.#keptOf(name)
+    const more = this.#more.get(name)
+    if (!more) return kept
+    const { held, bytes, inFlight } = more
+    return { ...kept, held: kept.held + held, bytes: kept.bytes + bytes, inFlight: kept.inFlight + inFlight }
+  }
+
+  inFlightOf(name: string): number {
+    return this.#keptOf(name).inFlight + (this.#more.get(name)?.inFlight ?? 0)
+  }
+
+  count(row: TaskRow, by: 1 | -1): void {
+    const isRunning = row.status === 'IN_FLIGHT'
+    if (!isRunning && !takesRoom(row)) return
+    // by its lane, which is text whatever other code has made of the row
+    this.#add(shareOfPrincipal(principalIn(row.lane)), by, by * row.bodyBytes, isRunning ? by : 0)
+    if (isRunning) this.#add(originIn(row.lane), 0, 0, by)
+  }
+
+  /** Takes one of the tokens that the lanes of an origin share. */
+  takeToken(origin: string, rate: Rate, now: number): void {
+    const kept = this.#keptOf(origin)
+    takeToken(kept, rate, now)
+    keepToken(this.#database, origin, kept)
+  }
+
+  /** Says that lanes wait in its line, or that none does any more. */
+  setWaiting(name: string, waits: boolean): void {
+    if (this.#waits.get(name) === waits) return
+    this.#waits.set(name, waits)
+    this.#database.run(
+      'INSERT INTO shares (name, waits) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET waits = excluded.waits',
+      name,
+      waits ? 1 : 0,
+    )
+  }
+
+  /** Those in whose lines lanes wait, by the moment of their next token: at most `most`, those behind `after`. */
+  waiting(most: number, after?: Waiting): readonly Waiting[] {
+    return this.#database.all<Waiting>(
+      `SELECT name, tokenAt FROM shares INDEXED BY shares_waiting WHERE waits = 1 AND (tokenAt, name) > (?, ?)
+        ORDER BY tokenAt, name ${LIMIT}`,
+      after?.tokenAt ?? Number.NEGATIVE_INFINITY,
+      after?.name ?? '',
+      most,
+    )
+  }
+
+  /** Forgets tokens that are as good as new, and what was nothing else: most often there is none. */
+  forget(now: number): void {
+    const lanes = `SELECT name FROM lanes INDEXED BY lanes_rated WHERE ${RATED_LANE} AND tat <= ? LIMIT ${SWEEP}`
+    for (const { name } of this.#database.all<{ readonly name: string }>(lanes, now)) {
+      this.#database.run('DELETE FROM lanes WHERE name = ? AND heldUntil = 0', name)
+      this.#database.run('UPDATE lanes SET tat = 0, tokenAt = 0 WHERE name = ?', name)
+    }
+    const shares = `SELECT name FROM shares INDEXED BY shares_rated WHERE tat > 0 AND tat <= ? LIMIT ${SWEEP}`
+    for (const { name } of this.#database.all<{ readonly name: string }>(shares, now)) {
+      this.#database.run('DELETE FROM shares WHERE name = ? AND held = 0 AND inFlight = 0 AND waits = 0', name)
+      this.#database.run('UPDATE shares SET tat = 0, tokenAt = 0 WHERE name = ?', name)
+    }
+  }
+
+  /** Writes what has changed. */
+  write(): void {
+    for (const [name, { held, bytes, ...more }] of this.#more) {
+      const inFlight = this.#isLimited ? more.inFlight : 0
+      if (held === 0 && bytes === 0 && inFlight === 0) continue
+      const left = this.#database.one<Counted & { readonly tat: number; readonly waits: number }>(
+        `INSERT INTO shares (name, held, bytes, inFlight) VALUES (?, max(0, ?), max(0, ?), max(0, ?))
+          ON CONFLICT (name) DO UPDATE SET held = max(0, held + ?), bytes = max(0, bytes + ?), inFlight = max(0, inFlight + ?)
+          RETURNING held, bytes, inFlight, tat, waits`,
+        ...[name, held, bytes, inFlight, held, bytes, inFlight],
+      )
+      if (left && left.held + left.inFlight + left.waits + left.tat === 0)
+        this.#database.run('DELETE FROM shares WHERE name = ?', name)
+    }
+    this.#more.clear()
+    this.#kept.clear()
+  }
+
+  #add(name: string, held: number, bytes: number, inFlight: number): void {
+    const more = this.#more.get(name)
+    if (!more) this.#more.set(name, { held, bytes, inFlight })
+    else {
+      more.held += held
+      more.bytes += bytes
+      more.inFlight += inFlight
+    }
+  }
+
+  #keptOf(name: string): Counted & Bucket {
+    const known = this.#kept.get(name)
+    if (known) return known
+    const found = this.#database.one<Counted & Bucket>(
+      'SELECT held, bytes, inFlight, tat, tokenAt FROM shares WHERE name = ?',
+      name,
+    )
+    const share = { ...NONE, ...found }
+    this.#kept.set(name, share)
+    return share
+  }
+}
+
+export interface Waiting {
+  readonly name: string
+  readonly tokenAt: number
+}
+
+/** The bytes of a principal's bodies. */
+export const bytesOf = (database: Database, principal: string | null): number =>
+  database.one<{ readonly bytes: number }>('SELECT bytes FROM shares WHERE name = ?', shareOfPrincipal(principal))
+    ?.bytes ?? 0
+
+type Counters = Pick<State, 'pending' | 'inFlight' | 'exhausted' | 'bytes'>
+
+/** Whether shares together are what is counted, and none is one that cannot be. `now`: the wall clock's. */
+export function areSharesSound(database: Database, everyone: boolean, now: number): boolean {
+  const found = database.one<
+    Counted & { readonly least: number | null; readonly running: number; readonly latest: number | null }
+  >(
+    `SELECT total(iif(${IS_PRINCIPALS}, held, 0)) AS held, total(iif(${IS_PRINCIPALS}, bytes, 0)) AS bytes,
+      total(iif(${IS_PRINCIPALS}, inFlight, 0)) AS inFlight, total(iif(${IS_PRINCIPALS}, 0, inFlight)) AS running,
+      min(min(held, bytes, inFlight)) AS least, max(tokenAt) AS latest FROM shares`,
+  )
+  const state = database.one<Counters & Pick<State, 'highWater'> & { readonly limited: number }>(
+    'SELECT pending, inFlight, exhausted, bytes, highWater, limited FROM state WHERE id = 1',
+  )
+  if (!found || !state) return false
+  const { pending, inFlight, exhausted, bytes } = everyone ? state : NOTHING
+  return (
+    (found.least ?? 0) >= 0 &&
+    (found.latest ?? 0) <= Math.max(now, state.highWater) + LONGEST_HOLD_MS &&
+    found.held === pending + inFlight + exhausted &&
+    found.bytes === bytes &&
+    (state.limited === 0 || state.limited === 1) &&
+    found.inFlight === inFlight * state.limited &&
+    found.running === inFlight * state.limited
+  )
+}
+
+const NOTHING: Counters = { pending: 0, inFlight: 0, exhausted: 0, bytes: 0 }
+
+const PIECE = 256
+
+/** Counts all tasks anew, as `mend` has left them. No lane waits apart any more. */
+export function countShares(database: Database, everyone: boolean): void {
+  database.run('DELETE FROM shares')
+  database.run('UPDATE line SET principal = NULL WHERE ?', everyone ? 1 : 0)
+  if (!everyone) return
+  database.run('UPDATE state SET limited = 1 WHERE id = 1')
+  const shares = new Shares(database, true)
+  let last = 0
+  for (let rows = tasksFrom(database, 0, PIECE); rows.length > 0; rows = tasksFrom(database, last, PIECE)) {
+    for (const row of rows) {
+      last = row.row
+      if (isOurs(row.aside ? { ...row, isStray: false } : row)) shares.count(row, 1)
+    }
+  }
+  shares.write()
+}

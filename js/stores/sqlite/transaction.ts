@@ -1,0 +1,43 @@
+/** A transaction of a file. One for everyone keeps a ledger beside tasks and lanes. */
+
+import type { StoreTerms } from '../../api/store.ts'
+import type { Outlived } from '../engine/port.ts'
+import type { Database } from '../sql/database.ts'
+import type { TaskRow } from '../sql/rows.ts'
+import { type State, StoreClock } from '../sql/state.ts'
+import { ENDED } from '../sql/tables.ts'
+import { type LineupOf, Transaction } from '../sql/transaction.ts'
+import { FileLedger } from './ledger.ts'
+import { shiftTokens } from './tokens.ts'
+import { OUTLIVED } from './untold.ts'
+
+export class FileTransaction extends Transaction {
+  override readonly ledger: FileLedger | undefined = undefined
+
+  constructor(database: Database, clock: FileClock, terms: StoreTerms, lineupOf: LineupOf) {
+    super(database, clock, terms, lineupOf)
+    if (!this.lineup.everyone) return
+    this.ledger = new FileLedger(this)
+    if (clock.shiftedMs !== 0) shiftTokens(database, clock.shiftedMs)
+  }
+
+  override oldest(kind: Outlived, most: number): TaskRow[] {
+    return super.oldest(kind, most, this.lineup.everyone ? `${ENDED}${OUTLIVED}` : ENDED)
+  }
+
+  override written(): void {
+    super.written()
+    this.ledger?.written()
+  }
+}
+
+/** The clock of a file, which says how far it has fallen back with the transaction that has just begun. */
+export class FileClock extends StoreClock {
+  shiftedMs = 0
+
+  override read(state: State): ReturnType<StoreClock['read']> {
+    const time = super.read(state)
+    this.shiftedMs = time.shiftMs
+    return time
+  }
+}

@@ -1,0 +1,66 @@
+/** Ends that are to be told, in a file for everyone: a mark of each task, and an index of those whose end was not told. */
+
+import { type TaskStore, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
+import { storedTask } from '../engine/shown.ts'
+import { type Database, LIMIT } from '../sql/database.ts'
+import { allFound, type TaskRow } from '../sql/rows.ts'
+import type { Transaction } from '../sql/transaction.ts'
+
+/** The values of the column `tells`; 0: it has not ended, or its end is not to be told. */
+const TELLS = 1
+const TOLD = 2
+
+const IS_UNTOLD = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
+const UNTOLD = `FROM tasks INDEXED BY tasks_untold WHERE ${IS_UNTOLD}`
+
+/** Retention finds what it may delete without a step for each task that it may not. */
+export const OUTLIVED: string = ` AND tells <> ${TELLS}`
+
+/** The indexes of ended tasks as a file for everyone has them, and as others do. */
+export const endedIndexes = (everyone: boolean): readonly string[] => [
+  'DROP INDEX IF EXISTS tasks_ended',
+  `CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq)
+    WHERE endedAt IS NOT NULL AND aside = 0${everyone ? OUTLIVED : ''}`,
+  'DROP INDEX IF EXISTS tasks_untold',
+  ...(everyone ? [`CREATE INDEX tasks_untold ON tasks (endedAt, seq) WHERE ${IS_UNTOLD}`] : []),
+]
+
+/** Marks a task that has ended, or that has another end, as one that tells, where its record says so. */
+export function markUntold(tx: Transaction, { row, record }: Pick<TaskRow, 'row' | 'record'>): void {
+  if ((JSON.parse(record) as { readonly tells?: true }).tells)
+    tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ?`, row)
+}
+
+/** The file, as far as it is asked here. */
+interface Asked {
+  read<T>(work: (database: Database) => T): Promise<T>
+  write<T>(work: (tx: Transaction) => T): Promise<T>
+}
+
+export const untoldOf = (file: Asked): Pick<Required<TaskStore>, 'untold' | 'told'> => ({
+  untold: (limit) => file.read((database) => untold(database, limit)),
+  told: (ends) =>
+    file.write((tx) => {
+      for (const { taskId, endedAt } of ends)
+        tx.run(`UPDATE tasks SET tells = ${TOLD} WHERE id = ? AND endedAt = ? AND tells = ${TELLS}`, taskId, endedAt)
+    }),
+})
+
+/** One that cannot be read is told by `unreadable`, and keeps no other from being found. */
+function untold(database: Database, limit: number): Untold[] {
+  const found: Untold[] = []
+  const page = `SELECT * ${UNTOLD} ORDER BY endedAt, seq ${LIMIT} OFFSET ?`
+  for (let from = 0; found.length < limit; from += limit) {
+    const rows = allFound(database, page, limit, from)
+    for (const row of rows) {
+      const task = storedTask(row)
+      if (task && row.endedAt !== null && found.length < limit) found.push({ task, endedAt: row.endedAt })
+    }
+    if (rows.length < limit) break
+  }
+  return found
+}
+
+/** How many ends are to be told, as far as a turn counts them. */
+export const untoldCount = (database: Database): number =>
+  database.one<{ readonly n: number }>(`SELECT count(*) AS n FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`)?.n ?? 0

@@ -1,0 +1,2 @@
+/** In place of Workbox's module. */
+export { BackgroundSyncPlugin } from '../../../js/compat/workbox.ts'

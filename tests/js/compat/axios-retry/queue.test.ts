@@ -1,0 +1,230 @@
+/** What a queue adds to axios-retry's interface, and where it differs from axios-retry on purpose. */
+
+import { Readable } from 'node:stream'
+import axios, { type AxiosError, type AxiosRequestConfig } from 'axios'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import * as inPages from '../../../../js/compat-axios-retry.page.ts'
+import axiosRetry, * as facade from '../../../../js/compat-axios-retry.ts'
+import { CircuitOpenError, type RetryQueue, type RetryQueueOptions } from '../../../../js/index.ts'
+import { memoryStore } from '../../../../js/stores/memory.ts'
+import { fakeClock } from '../../../../js/testing.ts'
+import { eventually, keysOf, openQueue } from '../../axios-setup.ts'
+import { always, failed, plain, type Setup, type Subject } from './subject.ts'
+
+interface Queued extends Setup {
+  readonly queue: RetryQueue
+}
+
+async function queued(options: facade.AxiosRetryOptions = {}, given: RetryQueueOptions = {}): Promise<Queued> {
+  const made = await plain()
+  const queue = await openQueue(given)
+  axiosRetry(made.api, { ...options, queue })
+  return { ...made, queue }
+}
+
+/** With the queue that it makes itself. */
+async function bare(options?: facade.AxiosRetryOptions): Promise<Setup> {
+  const made = await plain()
+  axiosRetry(made.api, options)
+  return made
+}
+
+test('its types take the place of axios-retry’s', () => {
+  expectTypeOf(facade).toExtend<Subject>()
+  expectTypeOf<facade.IAxiosRetryConfig>().toEqualTypeOf<import('axios-retry').IAxiosRetryConfig>()
+  expectTypeOf<facade.IAxiosRetryConfigExtended>().toEqualTypeOf<import('axios-retry').IAxiosRetryConfigExtended>()
+  expect(Object.keys(inPages)).toEqual(Object.keys(facade))
+})
+
+describe('the queue tells', () => {
+  test('of each retry, of the end, and of no more attempts than were made', async () => {
+    const { server, api, queue } = await queued({ retries: 2 })
+    const heard: unknown[] = []
+    queue.on('retry', ({ status, delayMs, log }) => heard.push([log.attemptNumber, status, delayMs]))
+    queue.on('exhausted', ({ reason, attempts }) => heard.push([reason, attempts]))
+    server.reply(503).reply(500).reply(502)
+    const error = await failed(api.get('/'))
+    expect(error.redrive).toMatchObject({ reason: 'max_attempts' })
+    expect(heard).toEqual([
+      [1, 503, 0],
+      [2, 500, 0],
+      ['max_attempts', 3],
+    ])
+    expect([queue.stats().attempts, server.hits]).toEqual([3, 3])
+  })
+
+  test('that a condition ended it', async () => {
+    const { server, api, queue } = await queued({ retryCondition: ({ response }) => response?.status === 503 })
+    const reasons: string[] = []
+    queue.on('exhausted', ({ reason }) => reasons.push(reason))
+    server.reply(503).reply(502)
+    expect((await failed(api.get('/'))).redrive).toMatchObject({ reason: 'vetoed' })
+    expect(reasons).toEqual(['vetoed'])
+  })
+
+  test('of nothing, where an interceptor has answered in place of the server', async () => {
+    const { api, server } = await plain()
+    const queue = await openQueue()
+    api.interceptors.response.use(null, (error) => {
+      if (server.hits > 1) return 'from a cache'
+      throw error
+    })
+    axiosRetry(api, { queue })
+    server.reply(503).reply(503)
+    expect(await api.get('/')).toBe('from a cache')
+    await queue.idle()
+    expect(queue.stats()).toMatchObject({ depth: 0, inFlight: 0, attempts: 2 })
+  })
+})
+
+describe('Retry-After', () => {
+  test('is the least wait, whatever retryDelay says', async () => {
+    const { server, api } = await bare({ retryDelay: () => 1 })
+    server.reply(503, { 'retry-after': '1' })
+    await api.get('/')
+    const [first, second] = server.requests
+    expect(Number(second?.at) - Number(first?.at)).toBeGreaterThanOrEqual(995)
+  })
+
+  test('that is too long for the timeout ends the call at once, with the answer', async () => {
+    const { server, api } = await bare({ retryDelay: () => 1 })
+    server.reply(503, { 'retry-after': '3600' })
+    const error = await failed(api.get('/', { timeout: 60_000 }))
+    expect([error.response?.status, error.redrive?.reason]).toEqual([503, 'total_budget'])
+  })
+
+  test('that is longer than a timer can be ends it, too', async () => {
+    const { server, api } = await bare()
+    server.reply(503, { 'retry-after': '3000000' })
+    expect((await failed(api.get('/'))).redrive?.reason).toBe('retry_after_too_long')
+    expect(server.hits).toBe(1)
+  })
+})
+
+describe('a POST', () => {
+  test('without a key is not repeated by the default condition', async () => {
+    const { server, api } = await bare()
+    server.reset()
+    expect((await failed(api.post('/', {}))).code).toBe('ECONNRESET')
+    expect(keysOf(server)).toEqual([undefined])
+  })
+
+  test('is repeated under one key, where a queue is given', async () => {
+    const { server, api } = await queued()
+    server.reset().reset()
+    await api.post('/', {})
+    const [key, ...others] = keysOf(server)
+    expect(key).toBeTruthy()
+    expect(others).toEqual([key, key])
+  })
+
+  test('is repeated without a key where its user’s own condition says so', async () => {
+    const { server, api } = await bare({ retryCondition: facade.isNetworkError })
+    server.reset()
+    await api.post('/', {})
+    expect(keysOf(server)).toEqual([undefined, undefined])
+  })
+})
+
+test('a stream is sent once: a retry would send it empty', async () => {
+  const { server, api } = await bare({ retryCondition: always })
+  server.reply(503)
+  expect((await failed(api.put('/', Readable.from(['precious'])))).response?.status).toBe(503)
+  expect(server.requests.map(({ body }) => String(body))).toEqual(['precious'])
+})
+
+test('what the queue refuses is an error of axios, and is not tried again', async () => {
+  const { server, api, queue } = await queued({ retries: 0 }, { breaker: { fairShare: 1, afterMs: 0 } })
+  server.reply(503)
+  await failed(api.get('/'))
+  await eventually(() => queue.stats().origins[server.url]?.circuit).toBe('OPEN')
+  const error = await failed(api.get('/', { 'axios-retry': { retries: 3 } }))
+  expect(error).toMatchObject({ name: 'CircuitOpenError', code: 'CIRCUIT_OPEN', config: { url: '/' }, retryCount: 0 })
+  expect([axios.isAxiosError(error), error.cause]).toEqual([true, expect.any(CircuitOpenError)])
+  expect(server.hits).toBe(1)
+})
+
+test('a hook that takes longer than the queue waits for it is waited for all the same', async () => {
+  const clock = fakeClock()
+  let goOn = () => {}
+  let asked = 0
+  const onRetry = () =>
+    new Promise<void>((resolve) => {
+      asked++
+      goOn = resolve
+    })
+  const { server, api, queue } = await queued({ onRetry }, { clock })
+  server.reply(503)
+  const call = api.get('/')
+  await eventually(() => asked).toBe(1)
+  await clock.advance(6_000)
+  goOn()
+  await eventually(() => server.hits).toBe(2)
+  expect((await call).config['axios-retry']?.retryCount).toBe(1)
+  await queue.idle()
+})
+
+test('a retry that onRetry leads to another server is a call of its own there', async () => {
+  const other = await plain()
+  const onRetry = (_count: number, _error: AxiosError, config: AxiosRequestConfig) => {
+    config.baseURL = other.server.url
+  }
+  const { server, api, queue } = await queued({ onRetry })
+  const cancelled: string[] = []
+  queue.on('cancelled', ({ task }) => cancelled.push(task.targetUrl))
+  server.reset()
+  expect((await api.get('/')).status).toBe(200)
+  expect([server.hits, other.server.hits]).toEqual([1, 1])
+  await eventually(() => cancelled).toEqual([`${server.url}/`])
+})
+
+test('a queue with a store keeps the task there, and its caller gets the answer', async () => {
+  const store = memoryStore()
+  const enqueue = vi.spyOn(store, 'enqueue')
+  const { server, api, queue } = await queued({ retryCondition: always }, { store, principal: null })
+  server.reply(503).reset()
+  expect((await api.post('/', { a: 1 })).status).toBe(200)
+  expect(server.requests.map(({ body }) => String(body))).toEqual(Array(3).fill('{"a":1}'))
+  expect(enqueue).toHaveBeenCalledTimes(1)
+  expect(queue.stats()).toMatchObject({ attempts: 3, succeeded: 1 })
+})
+
+test('two of it on one instance do not multiply', async () => {
+  const { server, api, queue } = await queued({ retries: 1 })
+  const second = await openQueue()
+  axiosRetry(api, { queue: second })
+  for (let i = 0; i < 9; i++) server.reply(503)
+  expect((await failed(api.get('/'))).retryCount).toBe(3)
+  expect([server.hits, queue.stats().attempts + second.stats().attempts]).toEqual([4, 4])
+})
+
+test('a queue’s own time limit holds where one is given, and none where not', async () => {
+  const { server, api } = await queued({ retries: 0 }, { policy: { attemptTimeoutMs: 20 } })
+  const release = server.hang()
+  expect(await failed(api.get('/'))).toMatchObject({ code: 'ECONNABORTED' })
+  release()
+})
+
+test('redrive: false takes a request out of it', async () => {
+  const { server, api } = await bare()
+  server.reply(503)
+  await failed(api.get('/', { redrive: false }))
+  expect(server.hits).toBe(1)
+})
+
+test.each([
+  ['shouldRetry', { shouldRetry: always }, 'redrive.shouldRetry: with axiosRetry() it is retryCondition that says it'],
+  ['delay', { delay: () => 1 }, 'redrive.delay: with axiosRetry() it is retryDelay that says it'],
+  ['mode', { mode: 'defer' }, "redrive.mode: axiosRetry() waits for the answer; attachToAxios() takes 'defer'"],
+] as const)('%s of redrive is refused', async (_, redrive, message) => {
+  const { server, api } = await bare()
+  await expect(api.get('/', { redrive })).rejects.toThrow(new TypeError(message))
+  expect(server.hits).toBe(0)
+})
+
+test('what is no instance, or no queue, is refused', () => {
+  expect(() => axiosRetry({} as never)).toThrow(
+    new TypeError('axiosRetry(axios): expected an Axios instance first, got object'),
+  )
+  expect(() => axiosRetry(axios.create(), { queue: {} as never })).toThrow(/axiosRetry\(axios, \{ queue \}\)/)
+})

@@ -1,0 +1,310 @@
+// Bodies that lie apart from their tasks, on their way to a real target: whole and right, or the task says why not.
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type BodyStore,
+  BodyStoreError,
+  createService,
+  type ServiceLogEntry,
+  type ServiceOptions,
+} from '../../../../js/service.ts'
+import { memoryStore } from '../../../../js/stores/memory.ts'
+import { eventually } from '../../eventually.ts'
+import { json } from '../program.ts'
+import { type MemoryBodies, memoryBodies } from './memory-bodies.ts'
+
+interface Heard {
+  readonly headers: IncomingHttpHeaders
+  readonly method: string
+  readonly bytes: number
+  readonly sha256: string
+  /** All of it came. */
+  readonly isWhole: boolean
+}
+
+/** A target that notes what comes, whole or not, and then answers. */
+async function target(answer: (heard: Heard) => number = () => 200) {
+  const heard: Heard[] = []
+  const server = createServer((request, response) => {
+    const hash = createHash('sha256')
+    let bytes = 0
+    request.on('data', (part: Buffer) => {
+      bytes += part.length
+      hash.update(part)
+    })
+    request.on('close', () => {
+      const { method = '', headers, complete: isWhole } = request
+      heard.push({ headers, method, bytes, sha256: hash.digest('hex'), isWhole })
+      const last = heard.at(-1) as Heard
+      if (isWhole)
+        response
+          .writeHead(answer(last), last.method === 'POST' && answer(last) === 307 ? { location: '/again' } : {})
+          .end()
+    })
+    request.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard }
+}
+
+const QUICK = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' } as const
+
+async function setup(bodies: BodyStore, options: Partial<ServiceOptions> = {}) {
+  const log: ServiceLogEntry[] = []
+  const store = memoryStore({ everyone: true })
+  const service = createService({ store, allowLoopback: true, bodies, log: (entry) => log.push(entry), ...options })
+  onTestFinished(() => service.close({ drainMs: 0 }))
+  await service.ready
+  const ask = (path: string, init: RequestInit = {}) => service.fetch(new Request(`http://localhost${path}`, init))
+  const post = async (body: object) => {
+    const answer = await ask('/retry-tasks', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ policy: QUICK, ...body }),
+    })
+    expect(answer.status).toBe(201)
+    return String((await json(answer)).taskId)
+  }
+  const upload = async (bytes: Uint8Array<ArrayBuffer>) => {
+    const headers = { 'content-length': `${bytes.byteLength}` }
+    const answer = await ask('/bodies', { method: 'POST', headers, body: bytes })
+    expect(answer.status).toBe(201)
+    return String((await json(answer)).bodyRef)
+  }
+  const ended = async (taskId: string) => json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
+  const attempts = async (taskId: string) =>
+    (await json(await ask(`/retry-tasks/${taskId}/attempts`))).attempts as readonly {
+      errorMessage: string
+      kind: string
+    }[]
+  return { service, store, log, ask, post, upload, ended, attempts }
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+/** A store of bodies whose streams are made by `change`. */
+function changed(
+  base: MemoryBodies,
+  change: (bytes: Uint8Array) => { readonly body: Readable; readonly bytes: number },
+): BodyStore {
+  return {
+    ...base,
+    async open(ref) {
+      const bytes = base.held.get(ref)
+      return bytes && change(bytes)
+    },
+  }
+}
+
+const LARGE = randomBytes(300_000)
+const SENT = { body: LARGE.toString('base64'), bodyEncoding: 'base64' } as const
+
+describe('a large body', () => {
+  test('reaches its target whole with its length, at each attempt', async () => {
+    const { url, heard } = await target(() => (heard.length < 3 ? 503 : 200))
+    const { post, ended } = await setup(memoryBodies())
+    const taskId = await post({
+      targetUrl: url,
+      ...SENT,
+      bodyEncoding: 'base64',
+      headers: { 'content-type': 'image/png' },
+    })
+    expect(await ended(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 3 })
+    for (const each of heard) {
+      expect(each).toMatchObject({ sha256: sha256(LARGE), isWhole: true })
+      expect(each.headers).toMatchObject({ 'content-length': '300000', 'content-type': 'image/png' })
+    }
+  })
+
+  test('that was uploaded goes to many targets, and goes on after a redirect within the origin', async () => {
+    const { url, heard } = await target((each) => (each.method === 'POST' && heard.length === 1 ? 307 : 200))
+    const { post, upload, ended } = await setup(memoryBodies())
+    const bodyRef = await upload(LARGE)
+    expect(await ended(await post({ targetUrl: url, bodyRef }))).toMatchObject({ status: 'SUCCEEDED' })
+    expect(await ended(await post({ targetUrl: url, bodyRef }))).toMatchObject({ status: 'SUCCEEDED' })
+    expect(heard.map(({ sha256: hash }) => hash)).toEqual([sha256(LARGE), sha256(LARGE), sha256(LARGE)])
+  })
+
+  test('of no bytes is sent as one', async () => {
+    const { url, heard } = await target()
+    const { post, upload, ended } = await setup(memoryBodies())
+    await ended(await post({ targetUrl: url, bodyRef: await upload(new Uint8Array()) }))
+    expect(heard).toMatchObject([{ bytes: 0, isWhole: true, headers: { 'content-length': '0' } }])
+  })
+
+  test('is signed over all of its bytes', async () => {
+    const whsec = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const { url, heard } = await target()
+    process.env.TEST_WHSEC = whsec
+    onTestFinished(() => void delete process.env.TEST_WHSEC)
+    const { post, ended } = await setup(memoryBodies(), { signing: { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } } })
+    const text = JSON.stringify({ text: 'x'.repeat(200_000) })
+    await ended(await post({ targetUrl: url, body: text, signing: 'hooks' }))
+    const [first] = heard
+    expect(new Webhook(whsec).verify(text, first?.headers as Record<string, string>)).toMatchObject({
+      text: expect.any(String),
+    })
+    expect(first?.bytes).toBe(text.length)
+  })
+})
+
+describe('a body that is not what it was', () => {
+  const flipped = (bytes: Uint8Array): Uint8Array => {
+    const copy = Buffer.from(bytes)
+    copy.writeUInt8((copy.at(-1) as number) ^ 1, copy.length - 1)
+    return copy
+  }
+  const inParts = (bytes: Uint8Array): Readable =>
+    Readable.from(
+      Array.from({ length: Math.ceil(bytes.length / 50_000) }, (_, i) => bytes.subarray(i * 50_000, (i + 1) * 50_000)),
+    )
+
+  test.each<[string, (bytes: Uint8Array) => { readonly body: Readable; readonly bytes: number }, RegExp]>([
+    ['a byte is another', (bytes) => ({ body: inParts(flipped(bytes)), bytes: bytes.length }), /its SHA-256 differs/],
+    [
+      'it says another length',
+      (bytes) => ({ body: inParts(bytes), bytes: bytes.length - 1 }),
+      /299999 of 300000 bytes/,
+    ],
+    [
+      'it is shorter than it says',
+      (bytes) => ({ body: inParts(bytes.subarray(1)), bytes: bytes.length }),
+      /299999 of 300000 bytes/,
+    ],
+    [
+      'it is longer than it says',
+      (bytes) => ({ body: inParts(Buffer.concat([bytes, bytes])), bytes: bytes.length }),
+      /more than 300000 bytes/,
+    ],
+  ])('ends its task as body_missing, and no target has all of it: %s', async (_, change, words) => {
+    const { url, heard } = await target()
+    const base = memoryBodies()
+    const { post, ended, attempts, log } = await setup(changed(base, change))
+    const taskId = await post({ targetUrl: url, ...SENT })
+    expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'body_missing', attemptNumber: 1 })
+    expect((await attempts(taskId)).map(({ errorMessage }) => errorMessage)).toEqual([expect.stringMatching(words)])
+    expect(heard.filter(({ isWhole }) => isWhole)).toEqual([])
+    expect(log.filter(({ event }) => event === 'exhausted')).toMatchObject([{ reason: 'body_missing' }])
+  })
+
+  test('a body that is gone ends its task, and nothing is sent', async () => {
+    const { url, heard } = await target()
+    const bodies = memoryBodies()
+    const { post, ended, upload } = await setup(bodies)
+    const bodyRef = await upload(LARGE)
+    const taskId = await post({ targetUrl: url, bodyRef, delayMs: 50 })
+    bodies.held.clear()
+    expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'body_missing' })
+    expect(heard).toEqual([])
+  })
+
+  test.each(['opened', 'read to be signed'])(
+    'one that is gone when it is %s ends the task the same way',
+    async (when) => {
+      const { url, heard } = await target()
+      const bodies = memoryBodies()
+      process.env.TEST_WHSEC = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+      onTestFinished(() => void delete process.env.TEST_WHSEC)
+      const { post, ended } = await setup(bodies, { signing: { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } } })
+      const taskId = await post({
+        targetUrl: url,
+        ...SENT,
+        delayMs: 50,
+        ...(when !== 'opened' && { signing: 'hooks' }),
+      })
+      bodies.held.clear()
+      expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'body_missing' })
+      expect(heard).toEqual([])
+    },
+  )
+})
+
+describe('a store of bodies that fails', () => {
+  test('gives the attempt back, unsent and not counted, until it answers', async () => {
+    const { url, heard } = await target()
+    const bodies = memoryBodies()
+    const { post, ended, attempts } = await setup(bodies)
+    const taskId = await post({ targetUrl: url, ...SENT, delayMs: 50 })
+    bodies.failing.set('open', 3)
+    expect(await ended(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+    expect(heard).toHaveLength(1)
+    const made = await attempts(taskId)
+    expect(made.map(({ kind, errorMessage }) => [kind, errorMessage])).toEqual([
+      ...Array.from({ length: 3 }, () => ['released', 'open is away']),
+      ['succeeded', null],
+    ])
+  })
+
+  test('in the middle of a body cuts the request off, and the next one is whole', async () => {
+    const { url, heard } = await target()
+    let breaks = 2
+    const bodies = changed(memoryBodies(), (bytes) => ({
+      bytes: bytes.length,
+      body: Readable.from(
+        (async function* () {
+          yield bytes.subarray(0, 100_000)
+          yield bytes.subarray(100_000, 200_000)
+          if (breaks-- > 0) throw new BodyStoreError('it broke off')
+          yield bytes.subarray(200_000)
+        })(),
+      ),
+    }))
+    const { post, ended, attempts, ask } = await setup(bodies)
+    const taskId = await post({ targetUrl: url, ...SENT })
+    expect(await ended(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+    expect((await attempts(taskId)).map(({ kind }) => kind)).toEqual(['released', 'released', 'succeeded'])
+    expect(heard.filter(({ isWhole }) => isWhole)).toMatchObject([{ sha256: sha256(LARGE) }])
+    // its target has done nothing wrong
+    const { lanes } = (await json(await ask('/stats'))) as { lanes: readonly { circuit: string }[] }
+    expect(lanes.every(({ circuit }) => circuit === 'CLOSED')).toBe(true)
+  })
+
+  test('where there is none any more parks the task', async () => {
+    const { url, heard } = await target()
+    const bodies = memoryBodies()
+    const store = memoryStore({ everyone: true })
+    const { post, service } = await setup(bodies, { store })
+    const taskId = await post({ targetUrl: url, ...SENT, delayMs: 300 })
+    service.drain()
+    const other = createService({ store, allowLoopback: true })
+    onTestFinished(() => other.close({ drainMs: 0 }))
+    await other.ready
+    await eventually(async () => (await store.get(taskId))?.parked).toBe(true)
+    expect(heard).toEqual([])
+  })
+})
+
+test('a body is not read any further once its target has answered, or its attempt is over', async () => {
+  let [opened, closed] = [0, 0]
+  const bodies = changed(memoryBodies(), (bytes) => {
+    opened++
+    const body = Readable.from(
+      (async function* () {
+        for (let i = 0; i < 10; i++) yield bytes.subarray(i * 100_000, (i + 1) * 100_000)
+      })(),
+    )
+    body.once('close', () => closed++)
+    return { body, bytes: bytes.length }
+  })
+  // it answers at once, and reads nothing
+  const server = createServer((_, response) => void response.writeHead(413).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { post, ended } = await setup(bodies, { maxBodyBytes: 4_000_000 })
+  const targetUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const taskId = await post({ targetUrl, body: randomBytes(1_000_000).toString('base64'), bodyEncoding: 'base64' })
+  expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'not_retryable' })
+  await eventually(() => closed).toBe(opened)
+  expect(opened).toBe(1)
+})

@@ -1,0 +1,324 @@
+// The end of a task is told to those who asked for it: once for each end, signed, and without a word that may not be stored.
+
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { policyDefaults } from '../../../js/options/policy.ts'
+import type { ApiStore } from '../../../js/service/api/context.ts'
+import { Callbacks, type CallbacksOptions } from '../../../js/service/callbacks.ts'
+import { createService, type ServiceLogEntry, type ServiceOptions } from '../../../js/service.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
+import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { fakeClock } from '../../../js/testing/clock.ts'
+import { eventually } from '../eventually.ts'
+import { folder, json } from './program.ts'
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const QUICK = { strategy: 'fixed', initialDelayMs: 5, jitterType: 'NONE', maxAttempts: 2 } as const
+
+interface Told {
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly body: { readonly type: string; readonly timestamp: string; readonly data: Record<string, unknown> }
+}
+
+/** A server with targets (`/ok`, `/bad`) and a receiver of callbacks (`/hooks`), which answers with what `answer` gives. */
+async function server(answer: (told: Told) => number = () => 204) {
+  const told: Told[] = []
+  const made = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part) => parts.push(part))
+    request.on('end', () => {
+      const text = Buffer.concat(parts).toString()
+      if (request.url !== '/hooks') return void response.writeHead(request.url?.startsWith('/ok') ? 200 : 503).end()
+      const call = { headers: request.headers, text, body: JSON.parse(text) }
+      told.push(call)
+      response.writeHead(answer(call)).end()
+    })
+  })
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    made.closeAllConnections()
+    made.close()
+  })
+  const origin = `http://127.0.0.1:${(made.address() as AddressInfo).port}`
+  return { origin, hooks: `${origin}/hooks`, told }
+}
+
+const STORES = {
+  memory: () => memoryStore({ everyone: true }),
+  sqlite: () => sqliteStore({ path: join(folder({}), 'tasks.db'), everyone: true }),
+} as const
+
+async function setup(options: Partial<ServiceOptions> = {}) {
+  const log: ServiceLogEntry[] = []
+  const store = (options.store ?? STORES.memory()) as ApiStore
+  const service = createService({
+    store,
+    allowLoopback: true,
+    policies: [{ policyId: 'callbacks', ...QUICK }],
+    log: (entry) => log.push(entry),
+    ...options,
+  })
+  onTestFinished(() => service.close({ drainMs: 0 }))
+  await service.ready
+  const ask = (path: string, init: RequestInit = {}) => service.fetch(new Request(`http://localhost${path}`, init))
+  const post = (path: string, body: unknown) =>
+    ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const created = async (task: object): Promise<string> => {
+    const answer = await post('/retry-tasks', { json: 1, policy: QUICK, ...task })
+    const said = await json(answer)
+    expect([answer.status, said.detail]).toEqual([201, undefined])
+    return String(said.taskId)
+  }
+  return { service, store, log, ask, post, created }
+}
+
+describe.each(['memory', 'sqlite'] as const)('on a store in %s', (kind) => {
+  test('each way to an end is told, with the facts of the task', async () => {
+    const { origin, hooks, told } = await server()
+    const { created, ask } = await setup({ store: STORES[kind]() })
+    const callback = { url: hooks }
+    const ended = {
+      succeeded: await created({ targetUrl: `${origin}/ok`, idempotencyKey: 'k1', tags: { invoice: '7' }, callback }),
+      exhausted: await created({ targetUrl: `${origin}/bad`, idempotencyKey: 'k2', callback }),
+      cancelled: await created({ targetUrl: `${origin}/ok`, idempotencyKey: 'k3', delayMs: 60_000, callback }),
+    }
+    await ask(`/retry-tasks/${ended.cancelled}`, { method: 'DELETE' })
+    await eventually(() => told.length).toBe(3)
+    const byType = Object.fromEntries(told.map(({ body }) => [body.type, body.data]))
+    const common = { tenant: null, method: 'POST' }
+    expect(byType).toEqual({
+      'task.succeeded': {
+        ...{ ...common, taskId: ended.succeeded, idempotencyKey: 'k1', targetUrl: `${origin}/ok` },
+        ...{ attemptNumber: 1, lastStatus: 200, tags: { invoice: '7' } },
+      },
+      'task.exhausted': {
+        ...{ ...common, taskId: ended.exhausted, idempotencyKey: 'k2', targetUrl: `${origin}/bad` },
+        ...{ attemptNumber: 2, lastStatus: 503, reason: 'max_attempts' },
+      },
+      'task.cancelled': {
+        ...{ ...common, taskId: ended.cancelled, idempotencyKey: 'k3', targetUrl: `${origin}/ok` },
+        ...{ attemptNumber: 0, lastStatus: null },
+      },
+    })
+    for (const { headers, body } of told) {
+      expect(headers['content-type']).toBe('application/json')
+      expect(headers['idempotency-key']).toBe(`cb-${body.data.taskId}-${Date.parse(body.timestamp)}`)
+    }
+    const { tasks } = await json(await ask('/retry-tasks?limit=1000'))
+    const tagged = (tasks as readonly { tags?: object }[]).filter(({ tags = {} }) => 'callback-of' in tags)
+    expect(tagged).toHaveLength(3)
+  })
+
+  test('only the ends that were asked for are told', async () => {
+    const { origin, hooks, told } = await server()
+    const { created, store } = await setup({ store: STORES[kind]() })
+    await created({ targetUrl: `${origin}/ok`, callback: { url: hooks, on: ['exhausted'] } })
+    const dead = await created({ targetUrl: `${origin}/bad`, callback: { url: hooks, on: ['exhausted'] } })
+    await eventually(() => told.length).toBe(1)
+    await eventually(() => store.untold(10)).toEqual([])
+    expect(told.map(({ body }) => [body.type, body.data.taskId])).toEqual([['task.exhausted', dead]])
+  })
+
+  test('H13: told again after a crash between the callback and its note, it is the same task', async () => {
+    const { origin, hooks, told } = await server()
+    const store = STORES[kind]() as ApiStore
+    const { told: note } = store
+    let lost = 0
+    Object.assign(store, {
+      told: (ends: Parameters<typeof note>[0]) => {
+        if (lost++ < 2) return Promise.reject(new Error('the process is killed'))
+        return note.call(store, ends)
+      },
+    })
+    const { service, created, log } = await setup({ store })
+    await created({ targetUrl: `${origin}/ok`, callback: { url: hooks } })
+    await eventually(() => lost).toBeGreaterThan(0)
+    // every look is one of the process that comes next
+    for (let n = 0; n < 3; n++) await created({ targetUrl: `${origin}/ok` })
+    await eventually(() => store.untold(10)).toEqual([])
+    await eventually(() => store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
+    expect(told).toHaveLength(1)
+    expect(log.filter(({ what }) => what === 'callbacks')).not.toEqual([])
+    await service.close({ drainMs: 0 })
+  })
+})
+
+test('a callback is signed by the keys that it names', async () => {
+  const { origin, hooks, told } = await server()
+  process.env.CALLBACK_KEY = SECRET
+  onTestFinished(() => {
+    delete process.env.CALLBACK_KEY
+  })
+  const { created } = await setup({ signing: { hooks: { keys: [{ from: 'env:CALLBACK_KEY' }] } } })
+  await created({ targetUrl: `${origin}/ok`, callback: { url: hooks, signing: 'hooks' } })
+  await eventually(() => told.length).toBe(1)
+  const [{ headers, text, body }] = told as [Told]
+  expect(new Webhook(SECRET).verify(text, headers as Record<string, string>)).toEqual(body)
+  expect(() => new Webhook(SECRET).verify(`${text} `, headers as Record<string, string>)).toThrow()
+})
+
+test('a redriven dead letter tells its next end, too, under another key', async () => {
+  const { origin, hooks, told } = await server()
+  const { created, post } = await setup()
+  const taskId = await created({ targetUrl: `${origin}/bad`, idempotent: true, callback: { url: hooks } })
+  await eventually(() => told.length).toBe(1)
+  await post(`/dead-letters/${taskId}/redrive`, {})
+  await eventually(() => told.length).toBe(2)
+  expect(told.map(({ body }) => [body.type, body.data.taskId])).toEqual([
+    ['task.exhausted', taskId],
+    ['task.exhausted', taskId],
+  ])
+  expect(new Set(told.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
+})
+
+test('a callback is tried again with one key, and becomes a dead letter that tells nothing', async () => {
+  const { origin, hooks, told } = await server(() => 503)
+  const { created, ask } = await setup()
+  await created({ targetUrl: `${origin}/ok`, callback: { url: hooks } })
+  const dead = async (): Promise<readonly object[]> => (await json(await ask('/dead-letters'))).tasks as object[]
+  await eventually(dead).toHaveLength(1)
+  const [letter] = await dead()
+  expect(letter).toMatchObject({ targetUrl: hooks, reason: 'max_attempts', policyId: 'callbacks' })
+  expect(letter).not.toHaveProperty('callback')
+  expect(told.map(({ headers }) => headers['idempotency-key'])).toEqual(
+    Array(2).fill(told[0]?.headers['idempotency-key']),
+  )
+})
+
+test.each([500, 503])(
+  'without a policy of that name callbacks have the one for webhooks: a receiver that answers %i once is asked again',
+  async (status) => {
+    const { origin, hooks } = await server(() => status)
+    const { created, ask } = await setup({ policies: [] })
+    const taskId = await created({ targetUrl: `${origin}/ok`, callback: { url: hooks } })
+    const tried = async () => {
+      const { tasks } = await json(await ask('/retry-tasks'))
+      return (tasks as readonly { policyId: string; attemptNumber: number }[]).filter(
+        ({ policyId, attemptNumber }) => policyId === 'svix' && attemptNumber === 1,
+      )
+    }
+    await eventually(tried).toMatchObject([{ status: 'PENDING', tags: { 'callback-of': taskId } }])
+  },
+)
+
+test('S17: a store without room tells an end later, and keeps no other back', async () => {
+  const { origin, hooks, told } = await server()
+  const { created, ask, log, post } = await setup({ capacity: 2 })
+  const filler = await created({ targetUrl: `${origin}/ok`, delayMs: 60_000 })
+  await created({ targetUrl: `${origin}/bad`, callback: { url: hooks } })
+  await eventually(() => log.find(({ what }) => what === 'callbacks')).toMatchObject({ count: 1 })
+  expect(told).toEqual([])
+  await ask(`/retry-tasks/${filler}`, { method: 'DELETE' })
+  await post('/flush', {})
+  await eventually(() => told.length).toBe(1)
+})
+
+test('S17: a tenant whose quota is taken up by its dead letters still hears of them', async () => {
+  const { origin, hooks, told } = await server()
+  const { ask, log } = await setup({ tenants: { ann: { capacity: 2 } } })
+  const headers = { 'content-type': 'application/json', 'redrive-tenant': 'ann' }
+  const post = (task: object) =>
+    ask('/retry-tasks', { method: 'POST', headers, body: JSON.stringify({ json: 1, policy: QUICK, ...task }) })
+  const dead = { targetUrl: `${origin}/bad`, callback: { url: hooks } }
+  expect([(await post(dead)).status, (await post(dead)).status]).toEqual([201, 201])
+  await eventually(() => told.length).toBe(2)
+  // they count: what comes in new has no room
+  expect((await post({ targetUrl: `${origin}/ok` })).status).toBe(429)
+  expect(log.filter(({ what }) => what === 'callbacks')).toEqual([])
+})
+
+test('S17: while the store has no room, ends are not looked for with each turn that tells of them', async () => {
+  const clock = fakeClock()
+  const url = 'https://hooks.test/'
+  const senderData = { callback: { url, on: ['exhausted'] } }
+  const task = { taskId: 'a', status: 'EXHAUSTED', principal: null, targetUrl: url, senderData }
+  let looks = 0
+  const store = {
+    untold: async () => {
+      looks++
+      return [{ task, endedAt: 1 }]
+    },
+    attempts: async () => ({ attempts: [] }),
+    enqueue: async () => [{ outcome: 'full' }],
+  } as unknown as ApiStore
+  const callbacks = new Callbacks({
+    ...{ store, clock, log: () => {}, queued: () => {}, told: () => {}, left: () => {} },
+    sanitizer: { url: (url: string) => url } as CallbacksOptions['sanitizer'],
+    policy: async () => policyDefaults,
+  })
+  callbacks.start()
+  const turns = async (): Promise<number> => {
+    const before = looks
+    for (let n = 0; n < 50; n++) {
+      callbacks.look()
+      await clock.advance(10)
+    }
+    return looks - before
+  }
+  await clock.advance(1)
+  expect(looks).toBe(1)
+  expect(await turns()).toBe(0)
+  expect(await turns()).toBe(1)
+  await callbacks.stop()
+})
+
+test('the URL of a callback is held to the rules of targets, and its keys to its tenants', async () => {
+  const { origin } = await server()
+  const { post } = await setup()
+  const refused = async (callback: object) => {
+    const answer = await post('/retry-tasks', { targetUrl: `${origin}/ok`, json: 1, callback })
+    const {
+      type,
+      detail,
+      errors = [],
+    } = (await json(answer)) as { errors?: { pointer: string }[] } & Record<string, unknown>
+    return [answer.status, String(type).replace('urn:redrive:problem:', ''), detail, errors[0]?.pointer]
+  }
+  expect(await refused({ url: 'hooks' })).toEqual([
+    422,
+    'invalid',
+    'callback.url: expected an absolute http or https URL',
+    '#/callback/url',
+  ])
+  expect((await refused({ url: 'http://10.1.2.3/hooks' })).slice(0, 2)).toEqual([422, 'target-refused'])
+  expect((await refused({ url: `${origin}/hooks?token=0123456789abcdef0123456789abcdef` })).slice(0, 2)).toEqual([
+    422,
+    'url-secret',
+  ])
+  expect((await refused({ url: `${origin}/hooks`, signing: 'nothing' })).slice(0, 3)).toEqual([
+    422,
+    'credential-refused',
+    'callback.signing: there is no signing of this name for this tenant',
+  ])
+  expect((await refused({ url: `${origin}/hooks`, on: [] })).slice(0, 2)).toEqual([422, 'invalid'])
+  expect((await refused({ url: `${origin}/hooks`, on: ['attempt'] })).slice(0, 2)).toEqual([422, 'invalid'])
+})
+
+test('S12: the secret in the URL of a target is not told', async () => {
+  const { origin, hooks, told } = await server()
+  const { created, ask } = await setup({ urlSecrets: 'keep' })
+  const secret = 'sk_live_0123456789abcdefghij'
+  const taskId = await created({ targetUrl: `${origin}/ok?api_key=${secret}`, callback: { url: hooks } })
+  await eventually(() => told.length).toBe(1)
+  expect(told[0]?.text).not.toContain(secret)
+  const shown = await json(await ask(`/retry-tasks/${taskId}`))
+  expect(shown.callback).toEqual({ url: hooks, on: ['succeeded', 'exhausted', 'cancelled'] })
+})
+
+test('what became of ends is counted', async () => {
+  const { origin, hooks, told } = await server()
+  const { created, ask } = await setup()
+  await created({ targetUrl: `${origin}/ok`, callback: { url: hooks } })
+  await created({ targetUrl: `${origin}/ok`, callback: { url: hooks, on: ['exhausted'] } })
+  await eventually(() => told.length).toBe(1)
+  const counted = async () => (await (await ask('/metrics')).text()).match(/^redrive_(?:callbacks_total|untold).*$/gm)
+  await eventually(counted).toEqual([
+    'redrive_callbacks_total{outcome="stored"} 1',
+    'redrive_callbacks_total{outcome="unwanted"} 1',
+    'redrive_untold 0',
+  ])
+})

@@ -1,0 +1,3 @@
+import { testEveryPair } from './every-pair.ts'
+
+testEveryPair({ store: 'redis', bodies: 'bucket' })

@@ -1,0 +1,283 @@
+// Credentials and signatures on their way: from where their operator keeps them to the target, and nowhere else.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createService, type ServiceOptions } from '../../../js/service.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
+import { eventually } from '../eventually.ts'
+import { tokenFor } from './api/setup.ts'
+import { QUICK, secretFile, setup, target } from './named-setup.ts'
+import { json } from './program.ts'
+
+describe('a credential', () => {
+  test('is read for each attempt, laid over its headers, and shown nowhere', async () => {
+    const { origin, url, seen } = await target(() => (seen.length < 2 ? 503 : 200))
+    const { from } = secretFile('a-secret-of-acme\n')
+    const { post, ended, ask, log, store } = await setup({
+      credentials: {
+        'acme-api': {
+          origins: [origin],
+          headers: { Authorization: { from, prefix: 'Bearer ' }, 'x-tenant-key': { from } },
+        },
+      },
+    })
+    const task = await ended(
+      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'acme-api', policy: QUICK }),
+    )
+    expect(task).toMatchObject({ status: 'SUCCEEDED', credential: 'acme-api', headers: {} })
+    expect(seen.map(({ authorization }) => authorization)).toEqual([
+      'Bearer a-secret-of-acme',
+      'Bearer a-secret-of-acme',
+    ])
+    expect(seen[0]).toMatchObject({ 'x-tenant-key': 'a-secret-of-acme', 'content-type': 'application/json' })
+    const told = [
+      JSON.stringify([log, task, (await store.list({ limit: 10 })).tasks]),
+      ...(await Promise.all(
+        ['attempts', 'explain'].map(async (part) => (await ask(`/retry-tasks/${task.taskId}/${part}`)).text()),
+      )),
+      await (await ask('/metrics')).text(),
+    ]
+    expect(told.join()).not.toContain('a-secret')
+  })
+
+  test('may be named by its tenants, for its origins, and says no more to others than one that there is not', async () => {
+    const { origin, url } = await target()
+    const tokens = [tokenFor('a', 'acme', 'tasks:write'), tokenFor('b', 'other', 'tasks:write')]
+    const { post } = await setup({
+      tokens,
+      credentials: { mine: { origins: [origin], tenants: ['acme'], headers: () => ({ 'x-key': 'k' }) } },
+      signing: { hooks: { keys: [{ from: 'env:NONE' }], tenants: ['acme'] } },
+    })
+    const said = async (token: string, more: object) => {
+      const answer = await post(
+        '/retry-tasks',
+        { targetUrl: url, json: 1, delayMs: 60_000, ...more },
+        { authorization: `Bearer ${token}` },
+      )
+      const { type = '', detail = '' } = await json(answer)
+      return [answer.status, String(type).replace('urn:redrive:problem:', ''), detail]
+    }
+    expect(await said('a', { credential: 'mine', signing: 'hooks' })).toEqual([201, '', ''])
+    for (const [token, name] of [
+      ['b', 'mine'],
+      ['b', 'nothing'],
+      ['a', 'nothing'],
+      ['a', '__proto__'],
+    ] as const) {
+      expect(await said(token, { credential: name })).toEqual([
+        422,
+        'credential-refused',
+        'credential: there is no credential of this name for this tenant',
+      ])
+    }
+    expect(await said('b', { signing: 'hooks' })).toEqual([
+      422,
+      'credential-refused',
+      'signing: there is no signing of this name for this tenant',
+    ])
+    expect(await said('a', { targetUrl: 'http://localhost:1/', credential: 'mine' })).toEqual([
+      422,
+      'credential-refused',
+      'credential: the credential of this name is not for http://localhost:1',
+    ])
+    expect((await said('a', { credential: 'not a name' })).slice(0, 2)).toEqual([422, 'invalid'])
+  })
+
+  test('that is refused is asked for anew once, and then its task is parked until its operator has another', async () => {
+    const { origin, url, seen } = await target(({ authorization }) => (authorization === 'new' ? 200 : 401))
+    const { from, write } = secretFile('old')
+    const options = { credentials: { api: { origins: [origin], headers: { authorization: { from } } } } }
+    const { service, post, ask } = await setup(options)
+    const { taskId } = await json(
+      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }),
+    )
+    const shown = async () => json(await ask(`/retry-tasks/${taskId}`))
+    await eventually(async () => (await shown()).parked).toBe(true)
+    expect(seen.map(({ authorization }) => authorization)).toEqual(['old', 'old'])
+    expect(await shown()).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
+    write('new')
+    await service.reload(options)
+    await eventually(async () => (await shown()).status).toBe('SUCCEEDED')
+    expect(seen.at(-1)?.authorization).toBe('new')
+  })
+
+  test('that has changed meanwhile is sent when it is asked for anew', async () => {
+    const secret = secretFile('old')
+    const { origin, url, seen } = await target(({ authorization }) => {
+      secret.write('new')
+      return authorization === 'new' ? 200 : 401
+    })
+    const { post, ended } = await setup({
+      credentials: { api: { origins: [origin], headers: { authorization: { from: secret.from } } } },
+    })
+    const task = await ended(await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }))
+    expect(task).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+    expect(seen.map(({ authorization }) => authorization)).toEqual(['old', 'new'])
+  })
+
+  test('that cannot be read gives the attempt back, and the log says where it was to be', async () => {
+    const { origin, url, seen } = await target()
+    const { from, write } = secretFile('')
+    const { post, ask, log } = await setup({
+      credentials: { api: { origins: [origin], headers: { authorization: { from } } } },
+    })
+    const { taskId } = await json(
+      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }),
+    )
+    await eventually(() => log.filter(({ event }) => event === 'credential_failed').length).toBe(1)
+    expect(log.find(({ event }) => event === 'credential_failed')).toMatchObject({
+      level: 'warn',
+      name: 'api',
+      message: `${from}: it is empty`,
+    })
+    expect(seen).toEqual([])
+    write('here')
+    const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
+    expect(ended).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+  })
+
+  test.each(['taken away', 'taken from its tenant', 'taken from its origin'])(
+    'that is %s parks what waits for it',
+    async (how) => {
+      const { origin, url, seen } = await target()
+      const api = { origins: [origin], headers: () => ({ 'x-key': 'k' }) }
+      const { service, post, ask, log } = await setup({ credentials: { api } })
+      const { taskId } = await json(
+        await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', delayMs: 60_000 }),
+      )
+      const changed = {
+        'taken away': {},
+        'taken from its tenant': { api: { ...api, tenants: ['acme'] } },
+        'taken from its origin': { api: { ...api, origins: ['https://other.test'] } },
+      }
+      await service.reload({ credentials: changed[how as keyof typeof changed] })
+      await post(`/retry-tasks/${taskId}/due`, {})
+      await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).parked).toBe(true)
+      expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1)
+      expect(JSON.stringify(await (await ask(`/retry-tasks/${taskId}/explain`)).json())).toContain(
+        'by the settings of the service',
+      )
+      expect(seen).toEqual([])
+      await service.reload({ credentials: { api } })
+      await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).status).toBe('SUCCEEDED')
+      expect(seen[0]).toMatchObject({ 'x-key': 'k' })
+    },
+  )
+
+  test('of a function is asked with the facts of the attempt, and its error is not told', async () => {
+    const { origin, url, seen } = await target(() => (seen.length < 2 ? 401 : 200))
+    const asked: object[] = []
+    let failures = 0
+    const { post, ended, log } = await setup({
+      credentials: {
+        api: {
+          origins: [origin],
+          headers: ({ signal: _, ...facts }) => {
+            asked.push(facts)
+            if (failures++ === 0) throw new Error('a-secret')
+            return { authorization: 'Bearer abc' }
+          },
+        },
+      },
+    })
+    const { taskId } = await ended(
+      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }),
+    )
+    const facts = { origin, url, method: 'POST', taskId, principal: null, withheldHeaders: [], attemptNumber: 1 }
+    expect(asked).toEqual([
+      { ...facts, unauthorized: false },
+      { ...facts, unauthorized: false },
+      { ...facts, unauthorized: true },
+    ])
+    expect(log.find(({ event }) => event === 'credential_failed')).toMatchObject({ message: 'its function failed' })
+    expect(JSON.stringify(log)).not.toContain('a-secret')
+  })
+
+  test('goes to no other origin, wherever its target redirects to', async () => {
+    const other = await target()
+    const server = createServer((_, response) => response.writeHead(307, { location: other.url }).end())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { post, ended } = await setup({
+      credentials: { api: { origins: [origin], headers: () => ({ 'x-key': 'k' }) } },
+    })
+    expect(
+      await ended(await post('/retry-tasks', { targetUrl: `${origin}/`, json: 1, credential: 'api' })),
+    ).toMatchObject({ status: 'EXHAUSTED' })
+    expect(other.seen).toEqual([])
+  })
+})
+
+test('S16 each task of two tenants has the credential of its own, over 2,000 of them', async () => {
+  const [one, two] = [await target(), await target()]
+  const tokens = [
+    tokenFor('a', 'acme', 'tasks:write', 'tasks:read'),
+    tokenFor('b', 'beta', 'tasks:write', 'tasks:read'),
+  ]
+  const headers = (key: string) => () => ({ authorization: `Bearer ${key}` })
+  const { post, ask } = await setup({
+    tokens,
+    concurrencyPerOrigin: 200,
+    credentials: {
+      acme: { origins: [one.origin, two.origin], tenants: ['acme'], headers: headers('of-acme') },
+      beta: { origins: [one.origin, two.origin], tenants: ['beta'], headers: headers('of-beta') },
+      'beta.two': { origins: [two.origin], tenants: ['beta'], headers: headers('of-beta-two') },
+    },
+  })
+  const expected = new Map<string, string | undefined>()
+  for (let n = 0; n < 2_000; n += 250) {
+    for (const [tenant, token] of [
+      ['acme', 'a'],
+      ['beta', 'b'],
+    ] as const) {
+      const tasks = Array.from({ length: 125 }, (_, i) => {
+        const key = `${tenant}-${n + i}`
+        const isTwo = i % 2 === 1
+        const credential = i % 5 === 0 ? undefined : tenant === 'beta' && isTwo && i % 3 === 0 ? 'beta.two' : tenant
+        const known = { acme: 'of-acme', beta: 'of-beta', 'beta.two': 'of-beta-two' }
+        expected.set(key, credential && `Bearer ${known[credential as keyof typeof known]}`)
+        return { targetUrl: isTwo ? two.url : one.url, json: i, idempotencyKey: key, credential }
+      })
+      const answer = await post('/retry-tasks/batch', { tasks }, { authorization: `Bearer ${token}` })
+      expect(answer.status).toBe(200)
+    }
+  }
+  const seen = () => [...one.seen, ...two.seen]
+  await eventually(() => seen().length).toBe(2_000)
+  const got = new Map(seen().map((heard) => [String(heard['idempotency-key']), heard.authorization]))
+  expect(Object.fromEntries(got)).toEqual(Object.fromEntries(expected))
+  expect((await ask('/stats', { headers: { authorization: 'Bearer a' } })).status).toBe(200)
+})
+
+const api = { origins: ['https://api.test'], headers: { authorization: { from: 'env:A' } } }
+
+test.each([
+  [{ 'a/b': api }, /^credentials: expected names of 1 to 64 letters/],
+  [{ api: { ...api, origins: [] } }, /^credentials\.api\.origins: expected a list of origins/],
+  [{ api: { ...api, origins: ['https://api.test/'] } }, /^credentials\.api\.origins: expected exact origins/],
+  [{ api: { ...api, tenants: [''] } }, /^credentials\.api\.tenants: expected a list of tenants/],
+  [{ api: { ...api, headers: {} } }, /^credentials\.api\.headers: expected headers by name/],
+  [{ api: { ...api, headers: { authorization: 'Bearer SECRET' } } }, /^credentials\.api\.headers\.authorization/],
+  [
+    { api: { ...api, headers: { authorization: { from: 'SECRET' } } } },
+    /^credentials\.api\.headers\.authorization\.from: expected 'env:NAME'/,
+  ],
+  [{ api: { ...api, headers: { host: { from: 'env:A' } } } }, /^credentials\.api\.headers\.host: this header is made/],
+  [{ api: { ...api, headers: { 'a b': { from: 'env:A' } } } }, /^credentials\.api\.headers\.a b: expected a name/],
+  [{ api: { ...api, headers: { a: { from: 'env:A', prefix: 'x\n' } } } }, /^credentials\.api\.headers\.a\.prefix/],
+  [{ api: { ...api, header: {} } }, /^credentials\.api\.header: no such key/],
+])('%j is refused when the service is made', (credentials, message) => {
+  let refusal = ''
+  try {
+    createService({
+      store: memoryStore({ everyone: true }),
+      credentials: credentials as NonNullable<ServiceOptions['credentials']>,
+    })
+  } catch (error) {
+    refusal = (error as Error).message
+  }
+  expect(refusal).toMatch(message)
+  expect(refusal).not.toContain('SECRET')
+})

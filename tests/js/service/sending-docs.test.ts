@@ -1,0 +1,146 @@
+// Every command and snippet of docs/service-sending.md is run as it stands, against targets on this machine.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../eventually.ts'
+import { tokenFor } from './api/setup.ts'
+import { folder, type Program, start } from './program.ts'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+const page = readFileSync(join(root, 'docs', 'service-sending.md'), 'utf8')
+const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({
+  language,
+  code,
+}))
+const ran = new Set<object>()
+
+/** The one block of a language that has all these words. */
+function block(language: string, ...words: readonly string[]): string {
+  const found = blocks.filter((each) => each.language === language && words.every((word) => each.code.includes(word)))
+  expect(found, `blocks of ${language} with ${words.join(', ')}`).toHaveLength(1)
+  for (const each of found) ran.add(each)
+  return found[0]?.code ?? ''
+}
+
+interface Heard extends IncomingHttpHeaders {
+  readonly body: string
+}
+
+async function target() {
+  const heard: Heard[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (part) => {
+      body += part
+    })
+    request.on('end', () => {
+      heard.push({ ...request.headers, body })
+      response.end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { heard, port: (server.address() as AddressInfo).port }
+}
+
+const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
+
+/** A service with the settings of the page, which finds what they name on this machine. */
+async function service(port: number, files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>) {
+  const local = (text: string) => text.replaceAll(/https:\/\/(?:api|hooks)\.example\.com/g, `http://127.0.0.1:${port}`)
+  const tokens = JSON.stringify([tokenFor(TOKEN, 'acme', 'tasks:write', 'tasks:read')])
+  const cwd = folder({ 'tokens.json': tokens })
+  mkdirSync(join(cwd, 'run', 'secrets'), { recursive: true })
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(cwd, name), local(text).replaceAll('/run/secrets', `${cwd}/run/secrets`))
+  const command = local(block('sh', 'npx redrive serve --tokens')).trim().split(' ').slice(3)
+  const args = [...command, '--allow-http', '--allow-private', '127.0.0.1/32']
+  const program = await start(args, cwd, env)
+  const post = (code: string) =>
+    JSON.parse(
+      execFileSync('bash', ['-ec', local(code).replace('7733', portOf(program))], {
+        env: { ...process.env, REDRIVE_TOKEN: TOKEN },
+        encoding: 'utf8',
+      }),
+    )
+  return { program, cwd, post }
+}
+
+const portOf = ({ url }: Program): string => new URL(url).port
+
+test('the credential of the page reaches the target, and a task of the page is signed for it', async () => {
+  const { heard, port } = await target()
+  const secrets = ['new', 'old'].map((word) => `whsec_${Buffer.alloc(32, word).toString('base64')}`)
+  const files = {
+    'credentials.json': block('json', '"acme-api"'),
+    'redrive.config.json': JSON.stringify({ signing: JSON.parse(block('json', '"acme-webhooks"')) }),
+    'run/secrets/webhooks-new': secrets[0] as string,
+    'run/secrets/webhooks-old': secrets[1] as string,
+  }
+  const { program, post } = await service(port, files, { ACME_TOKEN: 'of-acme' })
+  expect(post(block('sh', '"credential": "acme-api"'))).toMatchObject({ status: 'PENDING' })
+  await eventually(() => heard.length).toBe(1)
+  expect(heard[0]).toMatchObject({ authorization: 'Bearer of-acme', body: '{"sku":1}' })
+  const { taskId } = post(block('sh', '"signing": "acme-webhooks"'))
+  await eventually(() => heard.length).toBe(2)
+  const { body, ...headers } = heard[1] as Heard
+  expect(headers['webhook-id']).toBe(taskId)
+  expect(String(headers['webhook-signature']).split(' ')).toHaveLength(2)
+  const file = join(folder(), 'verified.mjs')
+  writeFileSync(
+    file,
+    block('js', 'standardwebhooks').replace(
+      "'standardwebhooks'",
+      `'${pathToFileURL(join(root, 'node_modules/standardwebhooks/dist/index.js')).href}'`,
+    ),
+  )
+  const { verified } = (await import(pathToFileURL(file).href)) as {
+    verified(secret: string, body: string, headers: object): unknown
+  }
+  for (const secret of secrets) expect(verified(secret, body, headers)).toEqual({ type: 'order.paid' })
+  expect(JSON.stringify(program.lines)).not.toContain('of-acme')
+})
+
+test('a function gives a credential, as it is written', async () => {
+  const from = (name: string) => pathToFileURL(join(root, 'js', name)).href
+  const code = block('js', 'createService')
+    .replace("'redrive/service'", `'${from('service.ts')}'`)
+    .replace("'redrive/memory'", `'${from('stores/memory.ts')}'`)
+  const file = join(folder(), 'main.mjs')
+  writeFileSync(file, code)
+  expect(execFileSync(process.execPath, [file], { encoding: 'utf8' })).toBe('')
+})
+
+test('an upload of the page is named by a task, and its body reaches the target', async () => {
+  const { heard, port } = await target()
+  const args = block('sh', '--bodies file:bodies').trim().split(' ').slice(3)
+  const cwd = folder({ 'film.mp4': 'x'.repeat(3_000_000) })
+  const program = await start(args, cwd)
+  const run = (code: string) => {
+    const local = code.replace('7733', portOf(program)).replace('https://films.example.com', `http://127.0.0.1:${port}`)
+    return JSON.parse(execFileSync('bash', ['-ec', local], { cwd, encoding: 'utf8' }))
+  }
+  const uploaded = run(block('sh', '@film.mp4'))
+  const shown = JSON.parse(block('json', '"bodyRef"', '"sha256"'))
+  expect(Object.keys(uploaded)).toEqual(Object.keys(shown))
+  expect(shown.bodyRef).toMatch(/^[0-9a-f-]{36}\.3000000\.[\w-]{43}$/)
+  const { taskId } = run(block('sh', 'REF=').replace(shown.bodyRef, uploaded.bodyRef))
+  const task = await fetch(`${program.url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
+  expect(await task.json()).toMatchObject({ status: 'SUCCEEDED', headers: {} })
+  expect(heard).toMatchObject([
+    { 'content-type': 'video/mp4', 'content-length': '3000000', body: 'x'.repeat(3_000_000) },
+  ])
+})
+
+test('there is no block that no test has run', () => {
+  // those of a bucket are run in tests/bodies
+  const ofBucket = /"Rules"|"Statement"|s3:\/\/acme-invoices|^aws s3api |^npm install @aws-sdk/
+  expect(blocks.filter((each) => !ran.has(each) && !ofBucket.test(each.code)).map(({ code }) => code)).toEqual([])
+})
