@@ -116,7 +116,7 @@ export function checkTenants(given: TenantsOptions): void {
   }
 }
 
-/** See `Claim.perFree`. One tenant that floods has four places of five, two at once four of nine each, and others find some free: 40, 24, 16 of 200. */
+/** See `Claim.perFree`. One tenant that floods has four places of five, two at once four of nine each, and others find some free: 40, 23, 16 of 200. */
 const PER_FREE = 4
 
 /** The part of each claim and each quota of one partition of so many. */
