@@ -86,8 +86,8 @@ const metNoStore = ({ startedAt, at, wasReady }: Death, struck: readonly Struck[
   !wasReady &&
   struck.some(({ kind, from, until }) => (kind === 'redis' || kind === 'stop') && from < at && until > startedAt)
 
-/** When the process of a call was told to end. */
-const drainedAt = ({ life }: Call, struck: readonly Struck[]): number =>
+/** When a process was told to end; Infinity: it was not. */
+const drainedAt = (life: string, struck: readonly Struck[]): number =>
   struck.find((each) => each.kind === 'drain' && each.life === life)?.from ?? Number.POSITIVE_INFINITY
 
 /**
@@ -96,7 +96,7 @@ const drainedAt = ({ life }: Call, struck: readonly Struck[]): number =>
  */
 export function crossesClose(call: Call, struck: readonly Struck[]): boolean {
   if (!call.isKept || call.endedAt - call.askedAt > AT_ONCE_MS) return false
-  const sinceMs = call.askedAt - drainedAt(call, struck)
+  const sinceMs = call.askedAt - drainedAt(call.life, struck)
   return sinceMs >= CLOSES_AFTER_MS && sinceMs <= CLOSED_BY_MS
 }
 const AT_ONCE_MS = 100
@@ -107,7 +107,6 @@ const CLOSED_BY_MS = 1_750
 /** The laws about processes that are told to end. */
 export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts): Laws {
   const away = struck.filter(({ kind }) => kind === 'redis')
-  const drained = new Map(struck.filter(({ kind }) => kind === 'drain').map(({ life, from }) => [life, from]))
   return {
     'processes that ended by themselves': deaths
       .filter((death) => !metNoStore(death, struck))
@@ -117,13 +116,13 @@ export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts)
       .map(({ life, code, signal }) => `${life} ended with ${signal ?? code}`),
     'told to end, and took too long': exits
       .filter(({ life, tookMs }) => {
-        const from = drained.get(life) ?? Number.POSITIVE_INFINITY
+        const from = drainedAt(life, struck)
         return tookMs > exitMs && !away.some((each) => each.from < from + tookMs && each.until > from)
       })
       .map(({ life, tookMs }) => `${life} took ${tookMs} ms`),
     'answers cut by a process that was told to end': calls
       .filter(
-        (call) => call.outcome === 'cut' && call.endedAt >= drainedAt(call, struck) && !crossesClose(call, struck),
+        (call) => call.outcome === 'cut' && call.endedAt >= drainedAt(call.life, struck) && !crossesClose(call, struck),
       )
       .map(({ kind, intent, life, message }) => `${kind} of ${intent} at ${life}: ${message}`),
   }
