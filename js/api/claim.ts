@@ -77,9 +77,11 @@ export interface Claim {
   /** Most in flight of one principal, over all its lanes and all processes. No say but in a store for everyone. */
   readonly perPrincipal?: number
   /**
-   * Most in flight of one principal for each place that is free beside one, so that places are left for others however much one takes: of `total` a principal that has
-   * a fiftieth is given another only while it has fewer than this many times those; so is a lane that has half of `perLane`, of what the claim
-   * may take there, and of the last place there is one with a quarter. Of 20, at 4, one alone has 16. No say but in a store for everyone. 1..=1_000. Absent: no such limit.
+   * Leaves places for others, however much one principal takes. No say but in a store for everyone. 1..=1_000. Absent: none are left.
+   *
+   * A principal that has a fiftieth of `total` is given another place only while it has fewer than this many times those that are free beside
+   * one: at 4, one alone has 16 of 20. At an origin, where the claim may take so many more, this holds of a lane that has half of `perLane`; and
+   * one that has a quarter is not given the last place there.
    *
    * Source: dynamic queue length thresholds (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
    */

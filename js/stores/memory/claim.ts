@@ -43,14 +43,10 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   const taken = new Map<string, number>()
   const takes = takesHome(owner, claim)
   const gate = gateOf(rows, claim)
+  const leftOf = (lane: Lane): number => mostOf(lane) - (taken.get(nameOf(lane)) ?? 0)
   const isWanted = (row: Row): boolean =>
     row.dueAt !== null && row.dueAt <= now && freeAt(row.lane) <= now && leftOf(row.lane) > 0 && takes(row.given.home)
-  const leftOf = (lane: Lane): number => mostOf(lane) - (taken.get(nameOf(lane)) ?? 0)
-  const leavesRoom = (lane: Lane): boolean =>
-    !rows.everyone ||
-    claim.perFree === undefined ||
-    lane.inFlight < Math.max(claim.perLane / (leftOf(lane) > 1 ? 2 : 4), claim.perFree * (leftOf(lane) - 1))
-  const mayRun = ({ lane }: Row) => lane.inFlight < claim.perLane && gate.hasRoom(lane) && leavesRoom(lane)
+  const mayRun = ({ lane }: Row) => lane.inFlight < claim.perLane && gate.hasRoom(lane, leftOf(lane))
   const hasToken = ({ lane }: Row) => gate.tokenAt(lane) <= now
   const mayStart = (row: Row) => hasToken(row) && rows.counts.inFlight < claim.total && mayRun(row)
 

@@ -3,13 +3,14 @@
 import { originIn } from '../../api/records.ts'
 import type { Claim } from '../../api/store.ts'
 import { type Bucket, type Limit, limitFor, limitsIn, takeToken } from '../engine/limits.ts'
+import { mostOfLane, mostOfPrincipal } from '../engine/places.ts'
 import { type Lane, newBucket, type Rows } from './rows.ts'
 
 export interface Gate {
   /** When the lanes of its origin may next be leased; in the past: now. */
   tokenAt(lane: Lane): number
-  /** Whether one more of it may be in flight, as far as origin and principal go. */
-  hasRoom(lane: Lane): boolean
+  /** Whether one more of it may be in flight, as far as origin and principal go. `left`: what the claim may still take there. */
+  hasRoom(lane: Lane, left: number): boolean
   /** A lease of the lane was given. */
   took(lane: Lane, now: number): void
 }
@@ -33,25 +34,26 @@ const inFlightOf = ({ lanes }: Rows, fits: (lane: Lane) => boolean): number =>
 
 const OPEN: Gate = { tokenAt: () => NEVER, hasRoom: () => true, took: () => {} }
 
-export function gateOf(rows: Rows, { limits, perPrincipal = MANY, perFree = MANY, total }: Claim): Gate {
+export function gateOf(rows: Rows, claim: Claim): Gate {
   if (!rows.everyone) return OPEN
-  const read = limitsIn(limits)
+  const read = limitsIn(claim.limits)
   const limitOf = ({ name }: Lane): Limit | undefined => limitFor(read, originIn(name))
   return {
     tokenAt(lane) {
       const limit = limitOf(lane)
       return limit?.isShared && limit.rate ? bucketOf(rows, originIn(lane.name)).tokenAt : NEVER
     },
-    hasRoom(lane) {
+    hasRoom(lane, left) {
       const { concurrency = MANY, isShared = false } = limitOf(lane) ?? {}
       const origin = originIn(lane.name)
       const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
       const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
-      const most =
-        perFree === MANY
-          ? perPrincipal
-          : Math.min(perPrincipal, Math.max(total / 50, perFree * (total - rows.counts.inFlight - 1)))
-      return (concurrency === MANY || running() < concurrency) && (most === MANY || ofPrincipal() < most)
+      const most = mostOfPrincipal(claim, rows.counts.inFlight)
+      return (
+        lane.inFlight < mostOfLane(claim, left) &&
+        (concurrency === MANY || running() < concurrency) &&
+        (most === MANY || ofPrincipal() < most)
+      )
     },
     took(lane, now) {
       const limit = limitOf(lane)

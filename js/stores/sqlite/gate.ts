@@ -12,6 +12,7 @@ import { type Claim, SHUT_LOOKED_AT, SWEEP } from '../../api/store.ts'
 import type { Gate } from '../engine/ledger.ts'
 import { type Limit, type Limits, limitFor, limitsIn, type Rate, takeToken } from '../engine/limits.ts'
 import { boundsOf, limitName, limitsOf } from '../engine/lineup.ts'
+import { mostOfLane, mostOfPrincipal } from '../engine/places.ts'
 import { isHeld } from '../engine/row.ts'
 import type { LaneRow } from '../sql/lane-rows.ts'
 import { firstPlaces } from '../sql/line.ts'
@@ -37,8 +38,6 @@ export class FileGate implements Gate {
   readonly #limitOf = new Map<string, Limit>()
   /** By the name of a lane: a claim asks again and again. */
   readonly #parts = new Map<string, Parts>()
-  readonly #perPrincipal: number
-  readonly #perFree: number
   readonly #mostOf: (lane: string) => number
   readonly #nameOf: (lane: string) => string
   /** Leases given, by the name that bounds go by. */
@@ -55,8 +54,6 @@ export class FileGate implements Gate {
     this.#owner = owner
     this.#claim = claim
     this.#limits = limitsIn(claim.limits)
-    this.#perPrincipal = claim.perPrincipal ?? MANY
-    this.#perFree = claim.perFree ?? MANY
     this.#mostOf = boundsOf(claim, tx.lineup)
     this.#nameOf = limitName(claim, tx.lineup)
     const lines: string[] = []
@@ -193,22 +190,15 @@ export class FileGate implements Gate {
   }
 
   #mostOfPrincipal(): number {
-    if (this.#perFree === MANY) return this.#perPrincipal
-    const { total } = this.#claim
-    // where none is free nothing starts: it is no cause to put thousands of lanes apart
-    return Math.min(this.#perPrincipal, Math.max(total / 50, this.#perFree * (total - this.#tx.state.inFlight - 1)))
+    return mostOfPrincipal(this.#claim, this.#tx.state.inFlight)
   }
 
   #isLaneFull({ name, inFlight }: Sized): boolean {
     const { concurrency, isShared } = this.#partsOf(name).limit
-    const hasOwn = !isShared && inFlight >= concurrency
-    const { perLane } = this.#claim
-    if (hasOwn || this.#perFree === MANY) return hasOwn
-    const left = this.#leftOf(name)
-    return inFlight >= Math.max(perLane / (left > 1 ? 2 : 4), this.#perFree * (left - 1))
+    return (!isShared && inFlight >= concurrency) || inFlight >= mostOfLane(this.#claim, this.#leftOf(name))
   }
 
-  /** The claim may take so many more of a lane, or of all lanes of its origin. */
+  /** The claim may still take so many of a lane, or of all lanes of its origin. */
   #leftOf(lane: string): number {
     return this.#mostOf(lane) - (this.#taken.get(this.#nameOf(lane)) ?? 0)
   }
