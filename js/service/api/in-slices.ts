@@ -1,9 +1,9 @@
-/** Long work on many tasks, a few at a time: without a break between, a batch of one tenant would keep the requests of all others waiting. */
+/** Work on many tasks with breaks: in one go, a batch of one tenant would keep the requests of all others waiting. */
 
-/** Their work takes about a millisecond. */
+/** Tasks between two breaks: about a millisecond of work. */
 const SLICE = 8
 
-/** Does the work for each, in order; after every few other requests have their turn. */
+/** Does the work for each, in order. Other requests have their turn after each slice. */
 export async function inSlices<T, R>(all: readonly T[], work: (each: T, at: number) => R | Promise<R>): Promise<R[]> {
   const done: R[] = []
   for (const [at, each] of all.entries()) {

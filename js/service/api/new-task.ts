@@ -89,10 +89,10 @@ export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): Chec
 
 const tooLate = (): Problem => invalid('expiresAt: the task would expire before it may be delivered', 'expiresAt')
 
-/** A task goes before all tasks of lower priority, whosever they are. Those of one tenant may be put in order below 0. Throws 'forbidden'. */
+/** A task goes before all that have a lower priority, those of other tenants too. Below 0 each tenant may put its own in order. Throws 'forbidden'. */
 function checkPriority(priority: number, { caller, context }: Exchange): void {
   if (priority <= 0 || isAllowed(caller, 'admin') || !hasSeveralTenants(context.tokens())) return
-  const why = 'above 0 the task would go before those of all tenants, which takes a token with the scope admin'
+  const why = 'above 0 the task would go before those of all tenants, and that takes the scope admin'
   throw new Problem('forbidden', `priority: ${why}; use numbers below 0 for what may wait`)
 }
 

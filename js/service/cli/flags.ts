@@ -201,7 +201,7 @@ export const FLAGS: FlagTable<FlagValues> = {
   concurrencyPerTenant: {
     group: 'Sending',
     kind: kinds.whole(1, 10_000),
-    unless: 'leaves places for others',
+    unless: 'none, but leaves places for others',
     help: 'Most requests in flight of one tenant, over all processes',
   },
   limits: {

@@ -187,7 +187,7 @@ test('S17 no tenant goes before others by its priority, and each may put its own
   const answer = await post('acme-tasks:write', 1)
   expect([answer.status, typeOf(answer)]).toEqual([403, 'forbidden'])
   expect(answer.json.detail).toBe(
-    'priority: above 0 the task would go before those of all tenants, which takes a token with the scope admin; use numbers below 0 for what may wait',
+    'priority: above 0 the task would go before those of all tenants, and that takes the scope admin; use numbers below 0 for what may wait',
   )
   expect((await post('acme-tasks:write', 0)).status).toBe(201)
   expect((await post('acme-tasks:write', -5)).status).toBe(201)
