@@ -1,10 +1,30 @@
 import { defineConfig } from 'vitest/config'
+import { SIZE } from './tests/size.ts'
 
+/** Suites with a folder of their own; all other tests are of the package in virtual time. */
+const FOLDERS = ['bodies', 'browser', 'metrics', 'openapi', 'packaging', 'site', 'webkit', 'workers']
+
+/** A file's name says when it runs and how: `x.slow.test.ts` not in quick, `x.timed.test.ts` by itself, `x.isolated.test.ts` in a process of its own. */
+const SLOW = SIZE === 'quick' ? ['**/*.slow.test.ts'] : []
+const NAMED = ['**/*.timed.test.ts', '**/*.isolated.test.ts']
+const SKIPPED = [...SLOW, '**/node_modules/**']
+
+/** Virtual time, but real work, to which other suites go first: this ends what hangs, and measures nothing. */
+const light = { testTimeout: 60_000, hookTimeout: 60_000 }
 /** Tests that start browsers, bundlers and servers: two cores run one such file at a time. */
 const heavy = { testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false }
 
-/** `npm run test:packaging -- --all` says so: the others have not installed what these need. */
-const unlessAll = process.env.PACKAGING === 'all' ? [] : ['tests/packaging/all/**']
+const suite = (name: string, options: object = {}, unless: readonly string[] = []) => ({
+  extends: true as const,
+  test: {
+    name,
+    include: [`tests/${name}/**/*.test.ts`],
+    exclude: [...SKIPPED, ...NAMED, ...unless],
+    ...heavy,
+    ...options,
+  },
+})
+const packed = { globalSetup: ['tests/packaging/pack.ts'] }
 
 export default defineConfig({
   test: {
@@ -16,62 +36,30 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'js',
-          // virtual time, but real work, to which other suites go first: this ends what hangs, and measures nothing
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...light,
           include: ['tests/**/*.test.ts'],
-          exclude: [
-            'tests/bodies/**',
-            'tests/browser/**',
-            'tests/webkit/**',
-            'tests/metrics/**',
-            'tests/openapi/**',
-            'tests/packaging/**',
-            'tests/site/**',
-            'tests/workers/**',
-            '**/node_modules/**',
-          ],
-        },
-      },
-      { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'], ...heavy } },
-      { extends: true, test: { name: 'webkit', include: ['tests/webkit/**/*.test.ts'], ...heavy } },
-      {
-        extends: true,
-        test: { name: 'openapi', include: ['tests/openapi/**/*.test.ts'], ...heavy, testTimeout: 1_800_000 },
-      },
-      {
-        extends: true,
-        test: { name: 'bodies', include: ['tests/bodies/**/*.test.ts'], ...heavy, testTimeout: 600_000 },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'site',
-          include: ['tests/site/**/*.test.ts'],
-          globalSetup: ['tests/site/build.ts'],
-          ...heavy,
-        },
-      },
-      { extends: true, test: { name: 'metrics', include: ['tests/metrics/**/*.test.ts'], ...heavy } },
-      {
-        extends: true,
-        test: {
-          name: 'packaging',
-          include: ['tests/packaging/**/*.test.ts'],
-          exclude: [...unlessAll, '**/node_modules/**'],
-          globalSetup: ['tests/packaging/pack.ts'],
-          ...heavy,
+          exclude: [...SKIPPED, ...NAMED, ...FOLDERS.map((folder) => `tests/${folder}/**`)],
+          // a process for each file costs more than a third of the processor
+          isolate: false,
         },
       },
       {
         extends: true,
-        test: {
-          name: 'workers',
-          include: ['tests/workers/**/*.test.ts'],
-          globalSetup: ['tests/packaging/pack.ts'],
-          ...heavy,
-        },
+        test: { name: 'isolated', ...light, include: ['tests/**/*.isolated.test.ts'], exclude: SKIPPED },
       },
+      {
+        extends: true,
+        test: { name: 'timed', ...heavy, setupFiles: ['tests/timed.ts'], include: ['tests/**/*.timed.test.ts'] },
+      },
+      suite('browser'),
+      suite('webkit'),
+      suite('openapi', { testTimeout: 1_800_000 }),
+      suite('bodies', { testTimeout: 600_000 }),
+      suite('site', { globalSetup: ['tests/site/build.ts'] }),
+      suite('metrics'),
+      // what these need is installed for a night's run only
+      suite('packaging', packed, SIZE === 'all' ? [] : ['tests/packaging/all/**']),
+      suite('workers', packed),
     ],
   },
 })

@@ -193,10 +193,27 @@ async function make(name, print) {
   await callOnce(name, wasm, print)
 }
 
+const stampFile = join(generated, '.stamp')
+
+async function compileAll() {
+  const cargo = await wasmCargo()
+  await Promise.all([compile(cargo, sysroot(rustcOf(cargo))), buildGenerator()])
+}
+
+let early
+/** Where nothing was ever built: what needs Rust alone, while the packages of npm are still on their way. */
+export function compileEarly() {
+  if (existsSync(stampFile)) return
+  early = compileAll()
+  early.catch(() => {}) // the build awaits it
+}
+
+const rustcOf = (cargo) => cargo.map((word) => word.replace(/cargo$/, 'rustc'))
+
 /** Makes js/core/generated/ anew if anything it comes from has changed. True if it did. */
 export async function buildWasm() {
   const cargo = await wasmCargo()
-  const rustc = cargo.map((word) => word.replace(/cargo$/, 'rustc'))
+  const rustc = rustcOf(cargo)
   const { stdout: compiler } = await run(rustc[0], [...rustc.slice(1), '-vV'], { cwd: root })
   const binaryen = JSON.parse(readFileSync(packageBin('binaryen', 'package.json'), 'utf8')).version
   const print = fingerprint(
@@ -212,8 +229,9 @@ export async function buildWasm() {
     ],
     [compiler, binaryen, ...features],
   )
-  return unlessFresh({ stampFile: join(generated, '.stamp'), print, outputs }, async () => {
-    await Promise.all([compile(cargo, sysroot(rustc)), buildGenerator()])
+  return unlessFresh({ stampFile, print, outputs }, async () => {
+    await (early ?? compileAll())
+    early = undefined
     rmSync(generated, { recursive: true, force: true })
     await Promise.all(wasmModules.map((name) => make(name, print)))
     await xtask('codes', codes)

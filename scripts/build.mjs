@@ -2,11 +2,11 @@
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { manifest, repository } from './build/manifest.mjs'
-import { buildWasmStep } from './build-wasm.mjs'
+import { buildWasmStep, compileEarly } from './build-wasm.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { at, generated } from './lib/paths.mjs'
 import { isEntry, main, step } from './lib/steps.mjs'
-import { setup } from './setup.mjs'
+import { beginSetup } from './setup.mjs'
 
 const papers = ['README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']
 
@@ -70,9 +70,15 @@ export async function build() {
   await step('package', async () => ((await buildPackage()) ? undefined : 'unchanged'))
 }
 
-if (isEntry(import.meta.url)) {
-  await main(async () => {
-    await setup()
-    await build()
-  })
+/**
+ * Builds on a machine whose set-up is under way: what needs Rust alone is compiled while npm's packages are still on their way.
+ * @param {{ rust: Promise<unknown>, tools: Promise<unknown> }} begun
+ */
+export function buildAfter({ rust, tools }) {
+  rust.then(compileEarly).catch(() => {}) // `tools` tells of it
+  return tools.then(build)
 }
+
+export const setUpAndBuild = async () => buildAfter(await beginSetup())
+
+if (isEntry(import.meta.url)) await main(setUpAndBuild)

@@ -2,16 +2,14 @@
 // The first argument is the program, all others are handed to it: `npm run bench -- scheduling`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { build } from './build.mjs'
+import { setUpAndBuild } from './build.mjs'
 import { at } from './lib/paths.mjs'
 import { passOn } from './lib/signals.mjs'
 import { main } from './lib/steps.mjs'
-import { setup } from './setup.mjs'
 
 await main(async () => {
   const [program, ...args] = process.argv.slice(2)
-  await setup()
-  await build()
+  await setUpAndBuild()
   process.stdout.write('\n')
   const child = spawn(process.execPath, [at(program), ...args], { stdio: 'inherit' })
   passOn(child)

@@ -1,36 +1,79 @@
 // Every suite, what it needs, and how they run side by side: those that compute beside those that mostly wait for servers,
 // browsers and kills, which come first where both want the processor. What a suite came to is counted from its runner's report.
-import { build } from '../build.mjs'
+import { buildAfter } from '../build.mjs'
 import { at } from '../lib/paths.mjs'
 import { StepError, step, tell, yieldingToOthers } from '../lib/steps.mjs'
 import { beginSetup } from '../setup.mjs'
 import { packaging } from './packaging.mjs'
+import { beginProgress } from './progress.mjs'
 import { site } from './site.mjs'
-import { cargoTests, killRuns, vitest } from './suites.mjs'
+import { cargoTests, killRuns, timed, vitest } from './suites.mjs'
 
-/** `busy`: keeps every core at work. `needs`: what `begin` gives. */
+/** How much of a suite runs: with every change, before a larger one lands, each night. */
+export const SIZES = ['quick', 'full', 'all']
+
+/**
+ * `busy`: keeps every core at work. `needs`: what `begin` gives, by the size from which on it is needed. `seconds`: what the suite
+ * took by itself on two cores, where this machine has not run it yet; without `quick` it is no part of that size. `alone`: it
+ * measures, so it runs after all others.
+ */
 export const suites = {
-  rust: { run: cargoTests, busy: true, needs: ['rust'] },
-  sim: { run: (args, scale) => cargoTests(['--package', 'sim', ...args], scale), busy: true, needs: ['rust'] },
-  js: { run: (args, scale) => vitest('js', args, scale), busy: true, needs: ['built', 'redis', 'valkey'] },
-  faults: { run: killRuns, needs: ['tarball', 'chromium', 'firefox', 'redis'] },
-  workers: { run: (args, scale) => vitest('workers', args, scale), needs: ['tarball'] },
-  browser: { run: (args, scale) => vitest('browser', args, scale), needs: ['built', 'chromium', 'firefox', 'redis'] },
-  packaging: { run: packaging, needs: ['tarball', 'chromium', 'redis', 'oldestNode', 'consumers'] },
-  metrics: { run: (args, scale) => vitest('metrics', args, scale), needs: ['built', 'prometheus'] },
-  webkit: { run: (args, scale) => vitest('webkit', args, scale), needs: ['built', 'webkit'] },
-  openapi: { run: (args, scale) => vitest('openapi', args, scale), needs: ['built', 'openapi', 'redis'] },
-  bodies: { run: (args, scale) => vitest('bodies', args, scale), needs: ['built', 's3'] },
-  site: { run: site, needs: ['built', 'chromium', 'site'] },
+  rust: { run: cargoTests, busy: true, needs: { quick: ['rust'] }, seconds: { quick: 60, full: 300 } },
+  sim: {
+    run: (args, size) => cargoTests(['--package', 'sim', ...args], size),
+    busy: true,
+    needs: { quick: ['rust'] },
+    seconds: { quick: 60, full: 120 },
+  },
+  js: ofVitest(['js', 'isolated'], {
+    busy: true,
+    needs: { quick: ['built', 'redis'], full: ['valkey'] },
+    seconds: { quick: 120, full: 900 },
+  }),
+  faults: {
+    run: killRuns,
+    needs: { quick: ['built'], full: ['tarball', 'chromium', 'firefox', 'redis'] },
+    seconds: { quick: 10, full: 300 },
+  },
+  workers: ofVitest(['workers'], { needs: { quick: ['tarball'] }, seconds: { quick: 30, full: 120 } }),
+  browser: ofVitest(['browser'], {
+    needs: { quick: ['built', 'chromium'], full: ['firefox', 'redis'] },
+    seconds: { quick: 60, full: 600 },
+  }),
+  packaging: {
+    run: packaging,
+    needs: { quick: ['tarball', 'chromium'], full: ['redis', 'oldestNode'], all: ['consumers'] },
+    seconds: { quick: 40, full: 400 },
+  },
+  metrics: ofVitest(['metrics'], { needs: { full: ['built', 'prometheus'] }, seconds: { full: 30 } }),
+  webkit: ofVitest(['webkit'], { needs: { full: ['built', 'webkit'] }, seconds: { full: 30 } }),
+  openapi: ofVitest(['openapi'], { needs: { full: ['built', 'openapi', 'redis'] }, seconds: { full: 200 } }),
+  bodies: ofVitest(['bodies'], { needs: { full: ['built', 's3'] }, seconds: { full: 120 } }),
+  site: { run: site, needs: { full: ['built', 'chromium', 'site'] }, seconds: { full: 60 } },
+  timed: {
+    run: timed,
+    alone: true,
+    needs: { full: ['built', 'tarball', 'chromium', 'firefox', 'redis'] },
+    seconds: { full: 120 },
+  },
 }
 
+function ofVitest(projects, suite) {
+  return { run: (args, size) => vitest(projects, args, size), ...suite }
+}
+
+const upTo = (size) => SIZES.slice(0, SIZES.indexOf(size) + 1)
+const needsOf = (name, size) => upTo(size).flatMap((each) => suites[name].needs[each] ?? [])
+/** Whether this size has anything of the suite. */
+export const isIn = (size, name) => upTo(size).some((each) => each in suites[name].seconds)
+
 const INSTALLED = [
+  'redis',
   'chromium',
+  'valkey',
   'firefox',
   'webkit',
   'prometheus',
-  'redis',
-  'valkey',
   'openapi',
   's3',
   'oldestNode',
@@ -39,16 +82,15 @@ const INSTALLED = [
 ]
 
 /**
- * Begins whatever these suites need, and says when each is there.
+ * Begins whatever these suites need at this size, and says when each is there.
  * @param {readonly string[]} names
- * @param {{ consumers?: boolean }} [options] consumers: for all of the packaging suite
+ * @param {'quick' | 'full' | 'all'} size
  */
-export async function begin(names, { consumers = false } = {}) {
-  const needs = new Set(names.flatMap((name) => suites[name].needs))
-  if (!consumers) needs.delete('consumers')
+export async function begin(names, size) {
+  const needs = new Set(names.flatMap((name) => needsOf(name, size)))
   const begun = await beginSetup(INSTALLED.filter((name) => needs.has(name)))
   if (!needs.has('built') && !needs.has('tarball')) return begun
-  const built = begun.tools.then(build)
+  const built = buildAfter(begun)
   const tarball = needs.has('tarball') ? built.then(() => step('tarball', pack)) : undefined
   for (const each of [built, tarball]) each?.catch(() => {})
   return { ...begun, built, tarball }
@@ -61,17 +103,20 @@ async function pack() {
 }
 
 /** One suite, once what it needs is there. */
-async function runSuite(name, { begun, args = [], scale }) {
-  const { run, busy = false, needs } = suites[name]
+async function runSuite(name, { begun, args = [], size, progress }) {
+  const { run, busy = false } = suites[name]
   let result
   try {
-    for (const need of needs) await begun[need]
+    for (const need of needsOf(name, size)) await begun[need]
+    progress.began(name)
     await step(`${name} tests`, async () => {
-      result = await (busy ? yieldingToOthers(() => run(args, scale)) : run(args, scale))
+      result = await (busy ? yieldingToOthers(() => run(args, size)) : run(args, size))
+      progress.ended(name, result.ok && args.length === 0)
       if (!result.ok) throw new StepError(`${name} tests failed`)
-      return `${result.passed} passed`
+      return `${result.passed} passed; ${progress.words()}`
     })
   } catch (error) {
+    progress.ended(name, false)
     const output = error instanceof StepError ? error.message : (error?.stack ?? String(error))
     const notRun = [`not run: ${output.split('\n')[0]}`]
     result ??= { passed: 0, failed: 1, skipped: 0, ok: false, output, summary: notRun, failures: notRun }
@@ -79,16 +124,22 @@ async function runSuite(name, { begun, args = [], scale }) {
   return { name, ...result }
 }
 
-/** These suites, one after another where they are busy, two at a time where they are not. */
+/** These suites, one after another where they are busy, two at a time where they are not, and those that measure at the end. */
 export async function runSuites(names, given) {
   const results = []
   const busy = names.filter((name) => suites[name].busy)
-  const waiting = names.filter((name) => !suites[name].busy)
+  const waiting = names.filter((name) => !suites[name].busy && !suites[name].alone)
+  const alone = names.filter((name) => suites[name].alone)
+  const progress = beginProgress(names, given.size, (name) => suites[name].seconds)
   const lane = async (next) => {
-    for (let name = next(); name !== undefined; name = next()) results.push(await runSuite(name, given))
+    for (let name = next(); name !== undefined; name = next()) {
+      results.push(await runSuite(name, { ...given, progress }))
+    }
   }
   // the lane of busy suites, once it is done, takes waiting ones from the end of their list
   await Promise.all([lane(() => busy.shift() ?? waiting.pop()), lane(() => waiting.shift())])
+  await lane(() => alone.shift())
+  progress.close()
   const order = Object.keys(suites)
   return results.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
 }

@@ -65,18 +65,17 @@ function write(lines) {
 
 /**
  * @param {readonly string[]} args
- * @param {import('./suites.mjs').Scale} scale
+ * @param {import('./suites.mjs').Size} size
  * @returns {Promise<import('./suites.mjs').Result>}
  */
-export async function packaging(args = [], scale = 'alone') {
-  const rest = args.filter((word) => word !== '--all' && word !== '--write')
-  const all = scale === 'long' || args.includes('--all')
+export async function packaging(args, size) {
+  const rest = args.filter((word) => word !== '--write')
+  const all = size === 'all'
   if (args.includes('--write') && (!all || rest.length > 0)) {
     throw new StepError('--write writes the whole table: it needs --all, and nothing else')
   }
-  if (all) process.env.PACKAGING = 'all'
   rmSync(linesFile, { force: true })
-  const result = await vitest('packaging', rest, scale)
+  const result = await vitest(['packaging'], rest, size)
   const text = existsSync(linesFile) ? readFileSync(linesFile, 'utf8').trim() : ''
   const lines = text === '' ? [] : text.split('\n').map((line) => JSON.parse(line))
   lines.sort((one, other) => keyOf(cells(one)).localeCompare(keyOf(cells(other)), 'en'))

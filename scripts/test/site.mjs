@@ -7,12 +7,12 @@ const measured = at('target', 'test', 'site.txt')
 
 /**
  * @param {readonly string[]} args
- * @param {import('./suites.mjs').Scale} scale
+ * @param {import('./suites.mjs').Size} size
  * @returns {Promise<import('./suites.mjs').Result>}
  */
-export async function site(args = [], scale = 'alone') {
+export async function site(args, size) {
   rmSync(measured, { force: true })
-  const result = await vitest('site', args, scale)
+  const result = await vitest(['site'], args, size)
   const lines = existsSync(measured) ? [readFileSync(measured, 'utf8').trimEnd()] : []
   return { ...result, summary: [...result.summary, ...lines] }
 }

@@ -1,7 +1,7 @@
 // One suite each: run it, keep what it printed, and count from what the runner itself reports.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { stripVTControlCharacters as plain } from 'node:util'
 import { at, packageBin, root } from '../lib/paths.mjs'
@@ -28,22 +28,19 @@ function result({ code, output, passed, failed, skipped, summary, failures }) {
   }
 }
 
-/**
- * How much a suite does: `alone` as its arguments ask, `short` its part of all suites, `long` runs of minutes.
- * @typedef {'alone' | 'short' | 'long'} Scale
- */
+/** @typedef {'quick' | 'full' | 'all'} Size */
 
 /** Cases of each property in Rust, where PROPTEST_CASES does not say; and random commands of each store beside the reference. */
-const CASES = { alone: undefined, short: '2000', long: '20000' }
-const RUNS = { alone: undefined, short: undefined, long: '1000' }
+const CASES = { quick: '64', full: '2000', all: '20000' }
+const RUNS = { all: '1000' }
 
 /**
  * @param {readonly string[]} args
- * @param {Scale} scale
+ * @param {Size} size
  * @returns {Promise<Result>}
  */
-export async function cargoTests(args = [], scale = 'alone') {
-  const env = { PROPTEST_CASES: process.env.PROPTEST_CASES ?? CASES[scale] }
+export async function cargoTests(args = [], size) {
+  const env = { REDRIVE_SIZE: size, PROPTEST_CASES: process.env.PROPTEST_CASES ?? CASES[size] }
   const { code, output } = await run('cargo', ['test', '--no-fail-fast', ...args], {
     cwd: root,
     env,
@@ -68,18 +65,19 @@ export async function cargoTests(args = [], scale = 'alone') {
 }
 
 /**
- * @param {string} project
+ * @param {readonly string[]} projects of vitest.config.ts
  * @param {readonly string[]} args
- * @param {Scale} scale
+ * @param {Size} size
  * @returns {Promise<Result>}
  */
-export async function vitest(project, args = [], scale = 'alone') {
-  const report = at('target', 'test', `${project}.json`)
+export async function vitest(projects, args, size) {
+  const report = at('target', 'test', `${projects[0]}.json`)
   mkdirSync(at('target', 'test'), { recursive: true })
   rmSync(report, { force: true }) // an old report must not speak for a run that died
-  const options = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const named = projects.flatMap((project) => ['--project', project])
+  const options = ['run', ...named, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const program = packageBin('vitest', 'vitest.mjs')
-  const env = { REDRIVE_RUNS: process.env.REDRIVE_RUNS ?? RUNS[scale] }
+  const env = { REDRIVE_SIZE: size, REDRIVE_RUNS: process.env.REDRIVE_RUNS ?? RUNS[size] }
   const { code, output } = await run(process.execPath, [program, ...options, ...args], {
     cwd: root,
     env,
@@ -112,8 +110,9 @@ const tonight = String(Math.floor(Date.now() / 86_400_000))
 
 /** Which runs are made where no arguments say. */
 const KILL_RUNS = {
-  short: [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns], [redisRuns]],
-  long: [
+  quick: [[processRuns, '--tasks', '60', '--kills', '4', '--takeovers', '0']],
+  full: [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns], [redisRuns]],
+  all: [
     [processRuns, '--tasks', '5000', '--kills', '300', '--takeovers', '60'],
     [browserRuns, '--tasks', '2000', '--kills', '50', '--tabs', '8', '--minutes', '4', '--takeovers', '40'],
     [browserRuns, '--browser', 'firefox', '--tasks', '400', '--kills', '12', '--tabs', '4', '--minutes', '2'],
@@ -127,17 +126,15 @@ const KILL_RUNS = {
  * Processes, browsers and Workers killed while they work. With arguments only one of them is run: browsers where the first
  * is `browser`, Workers where it is `workers`, processes on a Redis where it is `redis`, which is left out.
  * @param {readonly string[]} args
- * @param {Scale} scale
+ * @param {Size} size
  * @returns {Promise<Result>}
  */
-export async function killRuns(args = [], scale = 'alone') {
+export async function killRuns(args, size) {
   const [first, ...rest] = args
-  const runs =
-    first === undefined
-      ? KILL_RUNS[scale === 'long' ? 'long' : 'short']
-      : [others[first] ? [others[first], ...rest] : [processRuns, ...args]]
+  const byHand = first !== undefined
+  const runs = byHand ? [others[first] ? [others[first], ...rest] : [processRuns, ...args]] : KILL_RUNS[size]
   const results = []
-  for (const words of runs) results.push(await killRun(words, scale === 'alone'))
+  for (const words of runs) results.push(await killRun(words, byHand))
   const total = (key) => sum(results.map((each) => each[key]))
   return {
     passed: total('passed'),
@@ -167,6 +164,16 @@ async function killRun(words, live) {
   // each broken law with the lines below it, which say what broke it
   const failures = output.match(/^✗ .*(?:\n {4}.*)*/gm) ?? []
   return result({ code, output, passed, failed: failures.length, skipped: 0, summary, failures })
+}
+
+const figures = at('target', 'test', 'timed.txt')
+
+/** Laws about real time, one after another: each with its figures and with the load of the machine, in the summary. */
+export async function timed(args, size) {
+  rmSync(figures, { force: true })
+  const result = await vitest(['timed'], args, size)
+  const lines = existsSync(figures) ? readFileSync(figures, 'utf8').trimEnd().split('\n') : []
+  return { ...result, summary: [...result.summary, ...lines] }
 }
 
 /** A line for each failed test in Vitest's report. A file that could not be loaded has no tests, but a message. */
