@@ -60,7 +60,8 @@ async function group(name) {
   const out = at('target', 'mutants', name)
   mkdirSync(out, { recursive: true })
   const chosen = files.flatMap((file) => ['--file', file])
-  const suites = ['--lib', ...tests.map((test) => `--test=${test}`)].map((word) => `--cargo-arg=${word}`)
+  // the tests beside the code, and the modules of tests/core that are named
+  const suites = ['--', '--lib', '--test=core', '--', '::tests::', ...tests.map((test) => `${test}::`)]
   const flags = ['-j', '2', '--output', out, '--minimum-test-timeout', String(seconds)]
   // 2: some were missed. 3: some looped. Both are results.
   const { code, output } = await run('cargo', ['mutants', ...flags, ...chosen, ...suites], {

@@ -1,7 +1,7 @@
 //! What must hold for any bytes, a function a target.
 //!
 //! Each reads its input out of plain bytes, so that libFuzzer can change any part of it, and
-//! panics where something does not hold that the documentation promises. `tests/fuzz_corpus.rs`
+//! panics where something does not hold that the documentation promises. `tests/core/fuzz_corpus.rs`
 //! takes these modules in and runs them over `fuzz/corpus/`, with the compiler that everybody has.
 #![allow(
     clippy::unwrap_used,

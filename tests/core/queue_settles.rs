@@ -1,0 +1,234 @@
+//! What becomes of a task when its attempt ends, and when it ends without one.
+
+use crate::rig::{NOTHING, Rig, ended, retry_after, retry_in, setup};
+use redrive::queue::{Action, Ended, Verdict};
+use redrive::rng::SplitMix64;
+use redrive::task::{Flags, Outcome, Reason};
+use redrive::time::Millis;
+use serde_json::json;
+
+/// Starts the one task that is due.
+fn start(rig: &mut Rig) -> u32 {
+    let started = rig.starts();
+    assert_eq!(started.len(), 1, "{started:?}");
+    started[0]
+}
+
+#[test]
+fn s8_the_last_attempt_is_the_last() {
+    let mut rig = setup(json!({ "maxAttempts": 3 }));
+    let slot = rig.add();
+    for attempt in 1..=3 {
+        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.queue.attempts(slot), attempt);
+        let expected = if attempt < 3 { retry_in(1000) } else { Verdict::Exhausted(Reason::MaxAttempts) };
+        assert_eq!(rig.answer(slot, 503), expected);
+        rig.wait(1000);
+    }
+    assert_eq!(rig.queue.depth(), 0);
+    assert_eq!(rig.answer(slot, 200), Verdict::Stale);
+}
+
+#[test]
+fn s8_a_callers_first_attempt_counts_as_the_first() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    let slot = rig.admit(|admission| admission.started = true);
+    assert_eq!(rig.fail(slot), Verdict::Exhausted(Reason::MaxAttempts));
+}
+
+#[test]
+fn s9_the_server_is_never_undercut_and_those_told_the_same_are_spread() {
+    let start_phase = SplitMix64::new(7).next_u32();
+    for (server, window) in [(1, 1000), (9_999, 1000), (30_000, 3000), (3_600_000, 5000)] {
+        let mut rig = setup(json!({}));
+        for n in 0..20 {
+            let slot = rig.admit(|admission| admission.started = true);
+            let phase = start_phase.wrapping_add(0x9E37_79B9_u32.wrapping_mul(n));
+            let spread = (window * u64::from(phase)) >> 32;
+            assert_eq!(rig.refuse(slot, 502, server), retry_after(1000, server, spread));
+        }
+    }
+}
+
+#[test]
+fn s9_a_longer_curve_is_not_shortened_by_the_server() {
+    let mut rig = setup(json!({ "initialDelayMs": 20_000 }));
+    let slot = rig.admit(|admission| admission.started = true);
+    let Verdict::Retry { delay, .. } = rig.refuse(slot, 503, 2_000) else { panic!() };
+    assert!((20_000..=21_000).contains(&delay.get()), "{delay:?}");
+}
+
+#[test]
+fn a_server_that_asks_too_much_ends_the_task_and_holds_nothing() {
+    let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
+    let (long, longest) = (rig.add(), rig.add());
+    rig.starts();
+    assert!(matches!(rig.refuse(longest, 502, 10_000), Verdict::Retry { .. }));
+    assert_eq!(rig.refuse(long, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
+}
+
+#[test]
+fn a_task_that_could_not_end_in_its_budget_ends_before_the_wait() {
+    let policy = json!({ "totalBudgetMs": 1500, "estimatedCallMs": 100 });
+    let mut rig = setup(policy);
+    let (in_time, late) = (rig.add(), rig.add());
+    rig.starts();
+    rig.wait(400);
+    assert_eq!(rig.answer(in_time, 503), retry_in(1000));
+    rig.wait(1);
+    assert_eq!(rig.answer(late, 503), Verdict::Exhausted(Reason::TotalBudget));
+}
+
+#[test]
+fn without_an_estimate_the_lane_learns_what_calls_take() {
+    let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
+    let slot = rig.add();
+    rig.starts();
+    let slow = Ended { duration: Some(Millis::new(1001)), ..ended(Outcome::Response, 503) };
+    assert_eq!(rig.queue.settle(rig.time(), slot, &slow), Verdict::Exhausted(Reason::TotalBudget));
+
+    let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
+    let slot = rig.add();
+    rig.starts();
+    let unanswered = Ended { outcome: Outcome::NetworkError, ..slow };
+    assert_eq!(rig.queue.settle(rig.time(), slot, &unanswered), retry_in(1000), "only responses teach");
+}
+
+#[test]
+fn deadlines_are_named_by_what_set_them() {
+    let mut rig = setup(json!({ "totalBudgetMs": 100_000, "keyTtlMs": 100_000 }));
+    let expired = rig.admit(|admission| admission.expires_at = Rig::at(999));
+    let impatient = rig.admit(|admission| admission.wait_until = Rig::at(999));
+    let patient = rig.admit(|admission| admission.wait_until = Rig::at(1000));
+    rig.starts();
+    assert_eq!(rig.answer(expired, 503), Verdict::Exhausted(Reason::Expired));
+    assert_eq!(rig.answer(impatient, 503), Verdict::Exhausted(Reason::WaitExceeded));
+    assert_eq!(rig.answer(patient, 503), retry_in(1000));
+}
+
+#[test]
+fn s8_a_blocked_task_ends_by_itself_at_its_deadline() {
+    let mut rig = setup(json!({ "totalBudgetMs": 5000, "estimatedCallMs": 500 }));
+    rig.queue.pause(Some(rig.lane));
+    let by_budget = rig.add();
+    let by_expiry = rig.admit(|admission| admission.expires_at = Rig::at(3000));
+    let by_patience = rig.admit(|admission| admission.wait_until = Rig::at(2000));
+    assert_eq!(rig.poll(), []);
+    for (at, slot, reason) in [
+        (2000, by_patience, Reason::WaitExceeded),
+        (3000, by_expiry, Reason::Expired),
+        (4500, by_budget, Reason::TotalBudget),
+    ] {
+        assert_eq!(rig.queue.wake_at(), Rig::at(at));
+        rig.now = Rig::at(at).get() - 1;
+        assert_eq!(rig.poll(), []);
+        rig.wait(1);
+        assert_eq!(rig.poll(), [Action::End(slot, reason)]);
+    }
+    assert_eq!(rig.queue.depth(), 0);
+    assert_eq!(rig.queue.wake_at(), Millis::MAX);
+}
+
+#[test]
+fn the_last_instant_is_still_in_time() {
+    let mut rig = setup(json!({}));
+    rig.queue.pause(None);
+    let slot = rig.admit(|admission| admission.expires_at = Rig::at(100));
+    assert_eq!(rig.poll(), []);
+    rig.queue.resume(rig.time(), None);
+    rig.wait(100);
+    assert_eq!(rig.starts(), [slot]);
+}
+
+#[test]
+fn s8_what_is_too_late_is_ended_and_not_started() {
+    let mut rig = setup(json!({}));
+    let slot = rig.admit(|admission| admission.expires_at = Rig::at(100));
+    rig.wait(101);
+    assert_eq!(rig.poll(), [Action::End(slot, Reason::Expired)]);
+}
+
+#[test]
+fn a_held_lane_counts_when_the_wait_is_judged() {
+    let mut rig = setup(json!({}));
+    let first = rig.add();
+    let second = rig.admit(|admission| admission.wait_until = Rig::at(20_000));
+    rig.starts();
+    rig.refuse(first, 429, 30_000);
+    assert_eq!(rig.answer(second, 503), Verdict::Exhausted(Reason::WaitExceeded));
+}
+
+#[test]
+fn failures_that_stay_are_final_at_once() {
+    for (status, reason) in
+        [(400, Reason::NotRetryable), (404, Reason::NotRetryable), (422, Reason::KeyConflict)]
+    {
+        let mut rig = setup(json!({}));
+        let slot = rig.add();
+        rig.starts();
+        assert_eq!(rig.answer(slot, status), Verdict::Exhausted(reason), "{status}");
+    }
+    for (outcome, reason) in
+        [(Outcome::Vetoed, Reason::Vetoed), (Outcome::RedirectRefused, Reason::NotRetryable)]
+    {
+        let mut rig = setup(json!({}));
+        let slot = rig.add();
+        rig.starts();
+        assert_eq!(rig.settle(slot, outcome, 0, None), Verdict::Exhausted(reason));
+    }
+}
+
+#[test]
+fn an_attempt_that_reached_nobody_is_given_back() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    let slot = rig.add();
+    for _ in 0..10 {
+        rig.starts();
+        assert_eq!(rig.settle(slot, Outcome::Released, 0, None), retry_in(0));
+        assert_eq!(rig.queue.attempts(slot), 0);
+        rig.starts();
+        assert_eq!(rig.settle(slot, Outcome::Offline, 0, None), retry_in(0));
+    }
+    rig.starts();
+    let last = rig.settle(slot, Outcome::Offline, 0, None);
+    assert_eq!(last, Verdict::Exhausted(Reason::MaxAttempts), "20 refunds, then attempts count");
+}
+
+#[test]
+fn a_first_attempt_made_offline_does_not_count() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    rig.queue.set_online(rig.time(), false);
+    let slot = rig.admit(|admission| admission.started = true);
+    assert_eq!(rig.settle(slot, Outcome::Offline, 0, None), retry_in(0));
+    assert_eq!(rig.queue.attempts(slot), 0);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.queue.set_online(rig.time(), true);
+    assert_eq!(rig.starts(), [slot]);
+}
+
+#[test]
+fn what_must_not_be_repeated_is_not_repeated_offline_either() {
+    let mut rig = setup(json!({}));
+    let slot = rig.admit(|admission| admission.flags = Flags::default());
+    rig.starts();
+    let verdict = rig.settle(slot, Outcome::Offline, 0, None);
+    assert_eq!(verdict, Verdict::Exhausted(Reason::NotRetryable), "it may have arrived");
+}
+
+#[test]
+fn decorrelated_waits_remember_the_last_one() {
+    let mut rig = setup(json!({
+        "strategy": "exponential", "initialDelayMs": 100, "jitterType": "DECORRELATED", "maxAttempts": 100,
+    }));
+    let slot = rig.add();
+    let mut previous = 100;
+    for _ in 1..100 {
+        assert_eq!(start(&mut rig), slot);
+        let Verdict::Retry { delay, .. } = rig.answer(slot, 503) else { panic!() };
+        assert!((100..=(3 * previous).min(30_000)).contains(&delay.get()), "{delay:?} after {previous}");
+        previous = delay.get();
+        rig.wait(previous);
+    }
+    assert!(previous > 100);
+}
