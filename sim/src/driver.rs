@@ -103,7 +103,7 @@ impl<C: Core> Driver<C> {
             Event::Hear { lane, ago, kind } => self.hear(*lane, *ago, *kind)?,
             Event::Ask { lane } => self.ask(*lane)?,
         }
-        self.note_gate_status();
+        self.note_state();
         if self.checked {
             checks::after_event(&self.book, &mut self.core, self.turn)?;
             self.check_room()?;
@@ -364,28 +364,33 @@ impl<C: Core> Driver<C> {
         self.poll()
     }
 
-    /// Puts on the tape when the queue wants to be woken, what it holds, and where one of its tasks stands.
-    fn note_gate_status(&mut self) {
-        self.wake_at();
-        let held = [self.core.depth(), self.core.in_flight()].map(f64::from);
-        self.tape.call("depth", &[], &held[..1]);
-        self.tape.call("inFlight", &[], &held[1..]);
-        self.note_room();
+    /// Puts on the tape where the queue stands: when it wants to be woken, what it holds, how much of a lane a store would be asked for,
+    /// and where one of its tasks is.
+    fn note_state(&mut self) {
+        let lane = self.book.lanes[self.turn % self.book.lanes.len()].handle;
+        let now = Millis::new(self.wall);
+        let mut answers = vec![
+            tape::instant(self.core.wake_at()),
+            f64::from(self.core.depth()),
+            f64::from(self.core.in_flight()),
+            f64::from(self.core.room(now, lane)),
+            self.core.shut_until(now, lane).map_or(0.0, tape::instant),
+            f64::from(self.core.vacancies()),
+        ];
+        let mut asked = vec![tape::instant(now), f64::from(lane)];
         let count = self.book.tasks.len();
-        if count == 0 {
-            return;
+        if count > 0 {
+            let slot = self.book.tasks[self.turn % count].slot;
+            asked.push(f64::from(slot));
+            answers.push(self.core.due_at(slot).map_or(f64::NAN, tape::instant));
+            answers.push(f64::from(self.core.attempts(slot)));
+            let status = self.core.gate_status(slot).map(|status| {
+                let gate = f64::from(status.gate.code());
+                [gate, tape::instant(status.until), f64::from(status.ahead)]
+            });
+            answers.extend(status.unwrap_or([f64::from(NONE); 3]));
         }
-        let slot = self.book.tasks[self.turn % count].slot;
-        let due = self.core.due_at(slot).map_or(f64::NAN, tape::instant);
-        self.tape.call("dueAt", &[f64::from(slot)], &[due]);
-        let attempts = self.core.attempts(slot);
-        self.tape.call("attempts", &[f64::from(slot)], &[f64::from(attempts)]);
-        let status = self.core.gate_status(slot).map(|status| {
-            let gate = f64::from(status.gate.code());
-            [gate, tape::instant(status.until), f64::from(status.ahead)]
-        });
-        let answers = status.unwrap_or([f64::from(NONE); 3]);
-        self.tape.call("gateStatus", &[f64::from(slot)], &answers);
+        self.tape.call("state", &asked, &answers);
     }
 }
 

@@ -108,17 +108,6 @@ impl<C: Core> Driver<C> {
         self.book.lanes[at].hold(now, ms, most);
     }
 
-    /// Puts on the tape how much a store would be asked for.
-    pub(crate) fn note_room(&mut self) {
-        let handle = self.book.lanes[self.turn % self.book.lanes.len()].handle;
-        let room = self.core.room(Millis::new(self.wall), handle);
-        self.tape.call("room", &[self.wall as f64, f64::from(handle)], &[f64::from(room)]);
-        let vacancies = self.core.vacancies();
-        let until = self.core.shut_until(Millis::new(self.wall), handle).map_or(0.0, tape::instant);
-        self.tape.call("shutUntil", &[f64::from(handle), self.wall as f64], &[until]);
-        self.tape.call("vacancies", &[], &[f64::from(vacancies)]);
-    }
-
     /// A store is asked for no more than the gates let through, and for no less.
     pub(crate) fn check_room(&mut self) -> Result<(), Violation> {
         let now = self.book.line.inward(self.wall).max(self.book.line.now);

@@ -29,7 +29,18 @@ export function* replay({ glue, memory }: Engine, lines: Iterable<string>): Gene
   queue?.free()
 }
 
+/** Where the queue stands at `now`: the questions behind one line of the trace. */
+function stateOf(queue: Queue, memory: WebAssembly.Memory, [now = 0, lane = 0, slot]: number[]): readonly number[] {
+  const ofQueue = [queue.wakeAt(), queue.depth(), queue.inFlight(), queue.room(now, lane), queue.shutUntil(lane, now)]
+  const all = [...ofQueue, queue.vacancies()]
+  if (slot === undefined) return all
+  const task = [queue.dueAt(slot), queue.attempts(slot)]
+  queue.gateStatus(slot, 0)
+  return [...all, ...task, ...new Float64Array(memory.buffer, queue.decisionPtr(), GATED_COUNT)]
+}
+
 function answers(queue: Queue, memory: WebAssembly.Memory, name: string, numbers: number[]): readonly number[] {
+  if (name === 'state') return stateOf(queue, memory, numbers)
   if (name === 'policy') return [queue.policy(Float64Array.from(numbers))]
   if (name === 'gates') {
     queue.gates(Float64Array.from(numbers))
@@ -42,7 +53,6 @@ function answers(queue: Queue, memory: WebAssembly.Memory, name: string, numbers
   const decision = (count: number) => new Float64Array(memory.buffer, queue.decisionPtr(), count)
   const code = Number(answer)
   if (name === 'settle') return [code, ...decision(RULED_COUNT)]
-  if (name === 'gateStatus') return [...decision(GATED_COUNT)]
   if (name === 'poll') return [code, ...new Uint32Array(memory.buffer, queue.actionsPtr(), code * 2)]
   return [code]
 }
