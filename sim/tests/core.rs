@@ -1,4 +1,4 @@
-//! The core in 200 random worlds, and in every world that it once failed in.
+//! The core in random worlds, and in every world that it once failed in.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,9 +14,10 @@ mod corpus;
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
-fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_l6_hold_in_two_hundred_worlds_after_every_event() {
+fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_l6_hold_in_random_worlds_after_every_event() {
     let mut totals = Totals::default();
-    for seed in 1..=200 {
+    let worlds = if std::env::var("REDRIVE_SIZE").is_ok_and(|size| size == "quick") { 60 } else { 200 };
+    for seed in 1..=worlds {
         match run::<Queue>(&world(seed, 1000)) {
             Ok(more) => totals.add(&more),
             Err(failure) => panic!(
@@ -26,10 +27,10 @@ fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_l6_hold_in_two_hundred_worlds_after_e
         }
     }
     // Worlds in which nothing happens prove nothing.
-    assert!(totals.events > 200_000 && totals.tasks > 20_000 && totals.starts > 8000, "{totals:?}");
-    assert!(totals.leases > 5000, "{totals:?}");
-    assert!(totals.openings > 500 && totals.put_off > 100, "{totals:?}");
-    assert!(totals.refused > 1000, "the queues were full at times");
+    assert!(totals.events > 1000 * worlds, "{totals:?}");
+    assert!(totals.tasks > 100 * worlds && totals.starts > 40 * worlds && totals.leases > 25 * worlds, "{totals:?}");
+    assert!(2 * totals.openings > 5 * worlds && 2 * totals.put_off > worlds, "{totals:?}");
+    assert!(totals.refused > 5 * worlds, "the queues were full at times");
     for code in [0, 2, 16, 17, 18, 19, 20, 21, 22, 23, 25] {
         assert!(totals.ends[code] > 0, "no task ended with {code}: {:?}", totals.ends);
     }
