@@ -41,6 +41,7 @@ export default defineConfig({
           exclude: [...SKIPPED, ...NAMED, ...FOLDERS.map((folder) => `tests/${folder}/**`)],
           // a process for each file costs more than a third of the processor
           isolate: false,
+          setupFiles: ['tests/file-times.ts'],
         },
       },
       {

@@ -74,6 +74,8 @@ export async function vitest(projects, args, size) {
   const report = at('target', 'test', `${projects[0]}.json`)
   mkdirSync(at('target', 'test'), { recursive: true })
   rmSync(report, { force: true }) // an old report must not speak for a run that died
+  const isMeasured = size === 'quick' && projects.includes('js')
+  if (isMeasured) rmSync(fileTimes, { force: true })
   const named = projects.flatMap((project) => ['--project', project])
   const options = ['run', ...named, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const program = packageBin('vitest', 'vitest.mjs')
@@ -87,15 +89,33 @@ export async function vitest(projects, args, size) {
   const summary = plain(output)
     .split('\n')
     .filter((line) => /^\s+(Test Files|Tests|Errors)\s/.test(line))
+  const slow = isMeasured ? slowFiles() : []
   return result({
-    code,
-    output,
+    code: code === 0 && slow.length > 0 ? 1 : code,
+    output: [output, ...slow].join('\n'),
     passed: counts.numPassedTests,
-    failed: counts.numFailedTests,
+    failed: counts.numFailedTests + slow.length,
     skipped: counts.numPendingTests + counts.numTodoTests,
     summary,
-    failures: failuresOf(counts.testResults),
+    failures: [...failuresOf(counts.testResults), ...slow],
   })
+}
+
+const fileTimes = at('target', 'test', 'file-times.ndjson')
+/** Milliseconds of the processor: what a quick file may take of it. */
+const MOST_MS = 5_000
+
+/** A line for each file of the quick run that took longer; tests/file-times.ts measured them. */
+function slowFiles() {
+  const lines = existsSync(fileTimes) ? readFileSync(fileTimes, 'utf8').trim().split('\n') : []
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter(([, ms]) => ms > MOST_MS)
+    .map(([path, ms]) => {
+      const file = relative(root, path)
+      const slow = file.replace(/\.test\.ts$/, '.slow.test.ts')
+      return `${file}: ${(ms / 1_000).toFixed(1)} s of the processor, a quick file may take ${MOST_MS / 1_000}: move what is slow into ${slow}`
+    })
 }
 
 const processRuns = at('tests', 'faults', 'run.ts')
