@@ -21,7 +21,8 @@ export const suites = {
   rust: { run: cargoTests, busy: true, needs: { quick: ['rust'] }, seconds: { quick: 60, full: 300 } },
   sim: {
     // the sound core in quick; wrong cores, storms and crowds, each a program to link, in full
-    run: (args, size) => cargoTests(['--package', 'sim', ...(size === 'quick' ? ['--lib', '--test', 'core'] : []), ...args], size),
+    run: (args, size) =>
+      cargoTests(['--package', 'sim', ...(size === 'quick' ? ['--lib', '--test', 'core'] : []), ...args], size),
     busy: true,
     needs: { quick: ['rust'] },
     seconds: { quick: 60, full: 120 },
