@@ -1,9 +1,11 @@
-// `npm run mutants -- [group]`: changes the core in thousands of small ways and counts the changes that no test
-// notices. All groups take hours, one takes minutes. docs/testing.md has the results, and a reason for each that is left.
-// Only the native tests of the group run: a change that only a test in JavaScript notices counts as missed.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+// `npm run mutants -- [group]`: changes the core, or the stores' engine, in thousands of small ways and counts the changes that no
+// test notices. All groups take hours, one takes minutes. docs/testing.md has the results, and a reason for each that is left.
+// Only the tests of the group run: a change of the core that only a test in JavaScript notices counts as missed.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { at, root } from './lib/paths.mjs'
+import { setUpAndBuild } from './build.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
+import { npm } from './setup/npm.mjs'
 import { rustStep } from './setup/rust.mjs'
 
 /** For each group its files, its tests, and the seconds after which the tests of a mutant count as a loop. */
@@ -55,6 +57,54 @@ async function tool() {
   return answer.stdout.trim()
 }
 
+/** Packages that nothing else needs, pinned here; installed with the first run. */
+const STRYKER = ['@stryker-mutator/core@10.1.1', '@stryker-mutator/vitest-runner@10.1.1']
+const strykerHome = at('.tools', 'stryker')
+
+/**
+ * The engine that every store stands on, in TypeScript, by the quick tests of the stores in memory and in SQLite.
+ * `npm run mutants -- engine claim.ts places.ts` changes these files alone.
+ */
+async function engine(files) {
+  if (!existsSync(`${strykerHome}/node_modules/@stryker-mutator/vitest-runner`)) {
+    mkdirSync(strykerHome, { recursive: true })
+    writeFileSync(`${strykerHome}/package.json`, '{ "private": true }\n')
+    await npm(['install', '--no-audit', '--no-fund', '--loglevel=error', ...STRYKER], { cwd: strykerHome })
+  }
+  const report = at('target', 'mutants', 'engine.json')
+  const config = at('target', 'mutants', 'stryker.json')
+  mkdirSync(at('target', 'mutants'), { recursive: true })
+  const mutate = files.length > 0 ? files.map((file) => `js/stores/engine/${file}`) : ['js/stores/engine/**/*.ts']
+  const ignored = ['/target', '/.tools', '/pkg', '/docs', '/site', '/benches', '/examples', '/fuzz', '/src', '/sim', '/findings']
+  const settings = {
+    plugins: [`${strykerHome}/node_modules/@stryker-mutator/vitest-runner/dist/src/index.js`],
+    testRunner: 'vitest',
+    vitest: { configFile: 'tests/mutants.config.ts', related: false },
+    mutate,
+    ignorePatterns: ignored,
+    reporters: ['json', 'clear-text'],
+    jsonReporter: { fileName: report },
+    coverageAnalysis: 'perTest',
+    concurrency: 2,
+    tempDirName: 'target/stryker',
+    disableTypeChecks: false,
+    checkers: [],
+  }
+  writeFileSync(config, JSON.stringify(settings, undefined, 2))
+  const program = `${strykerHome}/node_modules/@stryker-mutator/core/bin/stryker.js`
+  await run(process.execPath, [program, 'run', config], { cwd: root, env: { REDRIVE_SIZE: 'quick' } })
+  const all = Object.entries(JSON.parse(readFileSync(report, 'utf8')).files).flatMap(([file, { mutants }]) =>
+    mutants.map((mutant) => ({ ...mutant, file })),
+  )
+  const of = (...kinds) => all.filter(({ status }) => kinds.includes(status))
+  const missed = of('Survived', 'NoCoverage').map(
+    ({ file, location, mutatorName, replacement }) =>
+      `${file}:${location.start.line}:${location.start.column} ${mutatorName} ${replacement ?? ''}`,
+  )
+  const unviable = of('CompileError', 'RuntimeError', 'Ignored').length
+  return { name: 'engine', caught: of('Killed').length, looped: of('Timeout').length, missed, unviable }
+}
+
 async function group(name) {
   const { files, tests, seconds } = groups[name]
   const out = at('target', 'mutants', name)
@@ -79,16 +129,21 @@ async function group(name) {
 }
 
 await main(async () => {
-  const wanted = process.argv.slice(2)
-  const unknown = wanted.find((name) => !(name in groups))
-  if (unknown !== undefined)
-    throw new StepError(`no group '${unknown}': ${Object.keys(groups).join(', ')}, or none for all`)
-  await rustStep()
-  await step('cargo-mutants', tool)
+  const [first, ...rest] = process.argv.slice(2)
+  const wanted = first === 'engine' ? ['engine'] : process.argv.slice(2)
+  const known = [...Object.keys(groups), 'engine']
+  const unknown = wanted.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new StepError(`no group '${unknown}': ${known.join(', ')}, or none for all`)
+  const chosen = wanted.length > 0 ? wanted : known
+  if (chosen.some((name) => name in groups)) {
+    await rustStep()
+    await step('cargo-mutants', tool)
+  }
+  if (chosen.includes('engine')) await setUpAndBuild()
   const rows = []
-  for (const name of wanted.length > 0 ? wanted : Object.keys(groups)) {
+  for (const name of chosen) {
     await step(`mutants of ${name}`, async () => {
-      rows.push(await group(name))
+      rows.push(await (name === 'engine' ? engine(rest) : group(name)))
       return `${rows.at(-1).missed.length} missed`
     })
   }
