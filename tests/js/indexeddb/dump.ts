@@ -57,6 +57,27 @@ export async function load({ name, version, stores }: Dump, as: string = name): 
   database.close()
 }
 
+/** A list whose entries are alike is `{ "$same": ..., "$each": [...] }` in a kept file: each entry adds to what is the same. */
+export function unfold(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unfold)
+  if (!isFields(value)) return value
+  const { $same, $each } = value
+  if (isFields($same) && Array.isArray($each)) return $each.map((each) => unfold(added($same, each)))
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, unfold(part)]))
+}
+
+type Fields = Readonly<Record<string, unknown>>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function added(same: Fields, each: Fields): Fields {
+  const parts = Object.entries(each).map(([name, part]) => {
+    const before = same[name]
+    return [name, isFields(before) && isFields(part) ? added(before, part) : part]
+  })
+  return { ...same, ...Object.fromEntries(parts) }
+}
+
 /** What JSON has no word for is written as an object with one name that begins with `$`. */
 function encode(value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) return { $number: String(value) }
