@@ -31,7 +31,7 @@ test.each([
   [['--kills', 'many'], "--kills: expected a whole number from 0 to 100000, got 'many'"],
   [['--minutes', '0'], "--minutes: expected a number above 0, got '0'"],
   [['--browser', 'firefox', '--takeovers', '1'], "--takeovers: expected a whole number from 0 to 0, got '1'"],
-  [['--browser', 'lynx'], "--browser: expected chromium or firefox, got 'lynx'"],
+  [['--browser', 'lynx'], "--browser: expected chromium, firefox, got 'lynx'"],
   [['--break', 'it'], "--break: expected no-store, no-limit, no-key, got 'it'"],
 ])('a wrong option is named, with what was expected: %j', (args, message) => {
   expect(() => readOptions(args)).toThrow(message)
