@@ -6,7 +6,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
-const rows = (name) => JSON.parse(readFileSync(here(`../tests/vectors/${name}.json`), 'utf8')).vectors
+const lines = (name) => JSON.parse(readFileSync(here(`../tests/vectors/${name}.json`), 'utf8')).vectors
+/** A line is a row, or holds many that differ in `columns` alone. */
+const rows = (name) =>
+  lines(name).flatMap(({ columns, rows: many, ...same }) =>
+    columns
+      ? many.map((row) => ({ ...same, ...Object.fromEntries(columns.map((column, i) => [column, row[i]])) }))
+      : same,
+  )
 
 const u32 = (number) => {
   const bytes = Buffer.alloc(4)

@@ -1,4 +1,4 @@
-// Each bench with a page in it once, with next to no work: see tests/tooling/benches.test.ts.
+// Each bench with a page in it once, with next to no work: see tests/tooling/benches.slow.test.ts.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'

@@ -8,9 +8,22 @@ pub fn vectors(file: &str) -> Vec<Value> {
     let path = format!("{}/tests/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
     let mut parsed: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     match parsed["vectors"].take() {
-        Value::Array(rows) => rows,
+        Value::Array(lines) => lines.into_iter().flat_map(rows_of).collect(),
         other => panic!("{file}: vectors is {other}"),
     }
+}
+
+/// A line is a row, or holds many that differ in `columns` alone.
+fn rows_of(mut line: Value) -> Vec<Value> {
+    let Some(Value::Array(rows)) = line.get_mut("rows").map(Value::take) else { return vec![line] };
+    let row = |values: &Value| {
+        let mut row = line.clone();
+        for (at, column) in line["columns"].as_array().unwrap().iter().enumerate() {
+            row[column.as_str().unwrap()] = values[at].clone();
+        }
+        row
+    };
+    rows.iter().map(row).collect()
 }
 
 /// How many cases a property is tried on: 10,000, or what `PROPTEST_CASES` says.

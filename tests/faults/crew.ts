@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Aimed, MemberOptions, Order, Told } from './member.ts'
+import type { Aimed, MemberOptions, Order, Told } from './queue-process.ts'
 import type { Moment } from './watched-store.ts'
 
 const ofFiles = fileURLToPath(new URL('./member.ts', import.meta.url))

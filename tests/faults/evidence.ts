@@ -1,8 +1,9 @@
 /** Brings together what is judged after a run: from the file, from the server, and from what each process wrote down. */
 
-import type { FlakyServer } from '../servers/start.mjs'
+import type { TaskStore } from '../../js/api/store.ts'
+import type { FlakyReport, FlakyServer } from '../servers/start.mjs'
 import { builtPackage, storeFile } from './built.ts'
-import type { Row } from './checks.ts'
+import type { Counts, Row } from './checks.ts'
 import type { Crew } from './crew.ts'
 import { readLeases } from './log.ts'
 import { leaseOf, type ProcessFacts } from './processes.ts'
@@ -26,11 +27,13 @@ export async function gather(
   server: FlakyServer,
 ): Promise<{ readonly facts: ProcessFacts; readonly figures: readonly Figure[] }> {
   const { acknowledged, unknown, refusals, soft } = producer
-  const { visits = [], perIntent, injected, outcomes, inFlight } = await server.report({ visits: true })
-  const held = await readStore(folder, acknowledged)
+  const report = await server.report({ visits: true })
+  const { visits = [], outcomes, inFlight } = report
+  const { sqliteStore } = await builtPackage()
+  const store = sqliteStore({ path: storeFile(folder) })
+  const held = await readStore(store, acknowledged)
+  await store.close()
   const leases = readLeases(folder, crew.killed)
-  const effects = new Map(perIntent.map((each) => [each.intent, each.effects]))
-  const { deaths } = crew
   const facts = {
     ...held,
     acknowledged,
@@ -39,9 +42,9 @@ export async function gather(
     soft,
     degraded: [...crew.degraded.keys()],
     visits,
-    effects,
+    effects: effectsOf(report),
     leases,
-    deaths,
+    deaths: crew.deaths,
     drained,
     limit,
   }
@@ -60,9 +63,7 @@ export async function gather(
     ['processes killed', crew.kills, `${crew.lives} started`],
     ['  at the worst of moments', crew.aimed, 'written to the file, and nobody told yet'],
     ['frozen past their leases', crew.freezes, ''],
-    ['requests', visits.length, ''],
-    ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
-    ['  answered from the key', outcomes.repeated ?? 0, 'the work was done, the answer lost'],
+    ...requestFigures(report),
     ['  whose caller was gone', outcomes.caller_gone ?? 0, ''],
     ['  that outlived their lease', late, 'killed or frozen under them'],
     ['most at once at the server', inFlight.max, 'those that outlived a lease included'],
@@ -71,35 +72,50 @@ export async function gather(
     ['  settled too late', told('stale'), 'changed nothing'],
     ['  ended by the late success of another', overtaken, 'their requests may go on until the next renewal'],
     ['most attempts of a task', most, 'a crash counts; maxAttempts is the user’s to choose'],
-    [
-      'degraded',
-      [...crew.degraded.values()].reduce((sum, count) => sum + count, 0),
-      [...crew.degraded.keys()].join('; '),
-    ],
+    degradedFigure(crew.degraded),
     ['seconds', (tookMs / 1000).toFixed(1), ''],
   ]
   return { facts, figures }
 }
 
-async function readStore(
-  folder: string,
-  acknowledged: ReadonlyMap<string, string>,
-): Promise<Pick<ProcessFacts, 'found' | 'rows' | 'counts'>> {
-  const { sqliteStore } = await builtPackage()
-  const store = sqliteStore({ path: storeFile(folder) })
+export const effectsOf = ({ perIntent }: FlakyReport): ReadonlyMap<string, number> =>
+  new Map(perIntent.map(({ intent, effects }) => [intent, effects]))
+
+export const requestFigures = ({ visits = [], injected, outcomes }: FlakyReport, remark = ''): readonly Figure[] => [
+  ['requests', visits.length, remark],
+  ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
+  ['  answered from the key', outcomes.repeated ?? 0, 'the work was done, the answer lost'],
+]
+
+export const degradedFigure = (said: ReadonlyMap<string, number>): Figure => [
+  'degraded',
+  [...said.values()].reduce((sum, count) => sum + count, 0),
+  [...said.keys()].join('; '),
+]
+
+export interface Held {
+  /** What `get` gives for each acknowledged intent. */
+  readonly found: ReadonlyMap<string, Row>
+  /** What `list` gives. */
+  readonly rows: readonly Row[]
+  readonly counts: Counts
+}
+
+export async function readStore(store: TaskStore, acknowledged: ReadonlyMap<string, string>): Promise<Held> {
   const found = new Map<string, Row>()
   for (const [intent, taskId] of acknowledged) {
     const row = await store.get(taskId)
     if (row) found.set(intent, row)
   }
+  return { found, rows: await listed(store), counts: await store.counts() }
+}
+
+export async function listed(store: TaskStore, filter: { readonly status?: 'EXHAUSTED' } = {}): Promise<Row[]> {
   const rows: Row[] = []
   for (let cursor: string | undefined; ; ) {
-    const page = await store.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.list({ ...filter, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) })
     rows.push(...page.tasks)
     cursor = page.cursor
-    if (cursor === undefined) break
+    if (cursor === undefined) return rows
   }
-  const counts = await store.counts()
-  await store.close()
-  return { found, rows, counts }
 }

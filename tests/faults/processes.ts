@@ -1,11 +1,12 @@
 /** What processes on one file leave behind: an attempt counts as over when its lease was, whatever the server still has open of it. */
 
 import type { Visit } from '../servers/start.mjs'
-import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type Row } from './checks.ts'
+import { atMost, type Check, FOREVER, mostAtOnce, none, pairs } from './checks.ts'
+import type { Held } from './evidence.ts'
 import { type Evidence, withoutAWord } from './judge.ts'
 import type { LeaseSpan } from './log.ts'
 
-export interface ProcessFacts {
+export interface ProcessFacts extends Held {
   /** Intent -> task, as acknowledged. */
   readonly acknowledged: ReadonlyMap<string, string>
   /** Intents that were accepted in memory only, since the store could not be opened. */
@@ -15,11 +16,6 @@ export interface ProcessFacts {
   readonly refusals: readonly string[]
   /** Intents of which it is not known whether they were taken. */
   readonly unknown: readonly string[]
-  /** What `get` gives for each acknowledged task. */
-  readonly found: ReadonlyMap<string, Row>
-  /** What `list` gives. */
-  readonly rows: readonly Row[]
-  readonly counts: Counts
   readonly visits: readonly Visit[]
   readonly effects: ReadonlyMap<string, number>
   readonly leases: ReadonlyMap<number, LeaseSpan>
@@ -57,7 +53,7 @@ export function ofProcesses(facts: ProcessFacts): Evidence {
     },
     own: [
       atMost('leases at once', leasesAtOnce, limit),
-      none('tasks leased to two at once', leasedTwice(leases)),
+      none('tasks leased to two at once', overlaps([...leases.values()].sort((a, b) => a.token - b.token))),
       besideTheRows(acknowledged.size, facts.unknown.length, rows.length),
     ],
   }
@@ -75,17 +71,19 @@ export function sentAt({ by, startedAt }: Visit): number {
 }
 
 /** When a lease was over, at the earliest. */
-const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
+export const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
 
-function leasedTwice(leases: ProcessFacts['leases']): string[] {
-  const spans = [...leases.values()].sort((a, b) => a.token - b.token)
-  return pairs(spans, ({ taskId }) => taskId)
-    .filter(([before, after]) => after.from < endOf(before))
+/** Leases of one task, in their order, of which one begins before the one before it is over. */
+export const overlaps = (
+  leases: readonly LeaseSpan[],
+  counts: (before: LeaseSpan, after: LeaseSpan) => boolean = () => true,
+): string[] =>
+  pairs(leases, ({ taskId }) => taskId)
+    .filter(([before, after]) => after.from < endOf(before) && counts(before, after))
     .map(([before, after]) => {
       const early = Math.round(endOf(before) - after.from)
       return `${after.taskId}: token ${before.token} of ${before.life} had ${early} ms left when ${after.life} got ${after.token}`
     })
-}
 
 /** An order that was not answered may be there or not; no other row may. */
 const besideTheRows = (accepted: number, unknown: number, rows: number): Check => ({

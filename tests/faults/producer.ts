@@ -7,7 +7,7 @@
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import type { Ear } from './crew.ts'
-import type { Order } from './member.ts'
+import type { Order } from './queue-process.ts'
 
 /** Orders on their way at once. */
 const WINDOW = 8

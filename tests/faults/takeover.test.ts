@@ -4,38 +4,11 @@ import { describe, expect, test } from 'vitest'
 import type { Visit } from '../servers/start.mjs'
 import { FOREVER } from './checks.ts'
 import type { LeaseSpan } from './log.ts'
+import { lease as leaseFrom, visit } from './samples.ts'
 import { judgeTakeovers, takeoversOf } from './takeover.ts'
 
-const lease = (token: number, life: string, given: Partial<LeaseSpan> = {}): LeaseSpan => ({
-  taskId: 't1',
-  token,
-  life,
-  from: 0,
-  until: 30_000,
-  settlingAt: FOREVER,
-  successAt: FOREVER,
-  endedAt: FOREVER,
-  answer: undefined,
-  lane: 'http://a',
-  waitsUntil: undefined,
-  delayMs: undefined,
-  isRefunded: false,
-  ...given,
-})
-
-const visit = (token: number, startedAt: number): Visit => ({
-  intent: 'one',
-  attempt: token,
-  via: 'enqueue',
-  by: `x ${token}`,
-  method: 'POST',
-  key: 'k',
-  outcome: 'done',
-  status: 200,
-  startedAt,
-  endedAt: startedAt + 400,
-  retryAfterMs: null,
-})
+const lease = (token: number, life: string, given: Partial<LeaseSpan> = {}): LeaseSpan =>
+  leaseFrom(token, 0, { life, until: 30_000, settlingAt: FOREVER, answer: undefined, ...given })
 
 const KILLED_AT = 1_000
 const times = (leases: readonly LeaseSpan[], ...visits: readonly Visit[]) =>

@@ -6,11 +6,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Claim, RECORD_SCHEMA, type TaskStore } from '../../js/api/store.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { type FakeClock, fakeClock } from '../../js/testing/clock.ts'
-import { type Dump, dump, load } from './indexeddb/dump.ts'
+import { type Dump, dump, kept, load } from './indexeddb/dump.ts'
 import { claimOf, succeeded, taskOf } from './sqlite/words.ts'
 
 const path = fileURLToPath(new URL('../fixtures/indexeddb-v1.json', import.meta.url))
-const fixture: Dump = JSON.parse(readFileSync(path, 'utf8'))
+const fixture = kept(readFileSync(path, 'utf8'))
 const idOf = (n: number): string => taskOf(n).taskId
 
 interface Opened {

@@ -68,9 +68,9 @@ async function report({ scenario, violation }: Failure): Promise<void> {
   const name = `${violation.id.toLowerCase()}-${scenario.seed}`
   const file = new URL(`kept/${name}.json`, import.meta.url)
   mkdirSync(new URL('.', file), { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ broke: violation, scenario: small }, null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ broke: violation, scenario: small })}\n`)
   print(
-    `kept as tests/sim/kept/${name}.json; again: npm run sim -- --replay ${scenario.seed} --store ${scenario.store} --verbose`,
+    `kept as tests/sim/kept/${name}.json, for biome to format; again: npm run sim -- --replay ${scenario.seed} --store ${scenario.store} --verbose`,
   )
 }
 

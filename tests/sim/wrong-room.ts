@@ -2,7 +2,7 @@
 
 import { RedriveError } from '../../js/api/errors.ts'
 import { StorePlace } from '../../js/durable/admission.ts'
-import { but, type Wrong } from './wrong.ts'
+import { enqueued, store, type Wrong } from './wrong.ts'
 import { does } from './wrong-code.ts'
 
 const { enqueue } = StorePlace.prototype
@@ -11,29 +11,21 @@ export const WRONG_ROOM: readonly Wrong[] = [
   {
     what: 'room is made by deleting what waits',
     breaks: 'S17',
-    breaking: {
-      store: (store) =>
-        but(store, {
-          enqueue: async (tasks, lease) => {
-            const answers = await store.enqueue(tasks, lease)
-            if (!answers.some(({ outcome }) => outcome === 'full')) return answers
-            const [oldest] = (await store.list({ status: 'PENDING', limit: 1 })).tasks
-            if (oldest) await store.purge({ taskId: oldest.taskId })
-            return store.enqueue(tasks, lease)
-          },
-        }),
-    },
+    breaking: enqueued(async (whole, tasks, lease) => {
+      const answers = await whole.enqueue(tasks, lease)
+      if (!answers.some(({ outcome }) => outcome === 'full')) return answers
+      const [oldest] = (await whole.list({ status: 'PENDING', limit: 1 })).tasks
+      if (oldest) await whole.purge({ taskId: oldest.taskId })
+      return whole.enqueue(tasks, lease)
+    }),
   },
   {
     what: 'dead letters are deleted by number',
     breaks: 'S17',
-    breaking: {
-      store: (store) =>
-        but(store, {
-          configure: (terms, report) =>
-            store.configure?.({ ...terms, retention: { ...terms.retention, maxDeadLetters: 1 } }, report),
-        }),
-    },
+    breaking: store((whole) => ({
+      configure: (terms, report) =>
+        whole.configure?.({ ...terms, retention: { ...terms.retention, maxDeadLetters: 1 } }, report),
+    })),
   },
   {
     what: 'a full store is told as one that fails',

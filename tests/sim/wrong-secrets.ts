@@ -1,7 +1,7 @@
 /** What may be wrong with secrets, redirects and what is told, on purpose, each in one way: what the checks are there to notice. */
 
 import { Sanitizer } from '../../js/core/sanitizer.ts'
-import { but, type Wrong } from './wrong.ts'
+import { giving, type Wrong } from './wrong.ts'
 import { does } from './wrong-code.ts'
 
 const { headers, strip } = Sanitizer.prototype
@@ -61,19 +61,9 @@ export const WRONG_SECRETS: readonly Wrong[] = [
   {
     what: 'a stored task is sent to another origin than it was made for',
     breaks: 'S15',
-    breaking: {
-      store: (store) =>
-        but(store, {
-          turn: async (step) => {
-            const turn = await store.turn(step)
-            const elsewhere = (text: string) => text.replace('//a.', '//b.')
-            const claimed = turn.claimed.map(({ task, lease }) => {
-              const { targetUrl, lane } = task
-              return { task: { ...task, targetUrl: elsewhere(targetUrl), lane: elsewhere(lane) }, lease }
-            })
-            return { ...turn, claimed }
-          },
-        }),
-    },
+    breaking: giving(({ task, lease }) => {
+      const elsewhere = (text: string) => text.replace('//a.', '//b.')
+      return { task: { ...task, targetUrl: elsewhere(task.targetUrl), lane: elsewhere(task.lane) }, lease }
+    }),
   },
 ]

@@ -1,6 +1,5 @@
 /** What may be wrong with tabs and their runners, on purpose, each in one way: what the checks are there to notice. */
 
-import type { TaskStore } from '../../js/api/store.ts'
 import { Leadership } from '../../js/durable/leadership.ts'
 import { LeaseTerms } from '../../js/durable/lease-terms.ts'
 import { PrincipalGuard } from '../../js/durable/principal-guard.ts'
@@ -13,16 +12,11 @@ import { LeaseWatch } from '../../js/stores/indexeddb/lease-watch.ts'
 import { Presence } from '../../js/stores/indexeddb/presence.ts'
 import { Browser } from './browser.ts'
 import { TabLocks } from './tab-locks.ts'
-import type { Breaking } from './world.ts'
-import { but, type Wrong } from './wrong.ts'
+import { store, type Wrong } from './wrong.ts'
 import { all, does } from './wrong-code.ts'
 
 const { begin } = StoredTasks.prototype
 const nothing = (): void => {}
-
-const store = (change: (store: TaskStore) => Partial<TaskStore>): Breaking => ({
-  store: (whole) => but(whole, change(whole)),
-})
 
 export const WRONG_TABS: readonly Wrong[] = [
   { what: 'the lead is never given up', breaks: 'L3', breaking: does(TabLocks.prototype, 'resign', nothing) },

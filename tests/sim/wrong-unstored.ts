@@ -2,19 +2,14 @@
 
 import { StoreLoop } from '../../js/durable/store-loop.ts'
 import { Admission } from '../../js/runner/admission.ts'
-import { but, type Wrong } from './wrong.ts'
+import { claiming, type Wrong } from './wrong.ts'
 import { does } from './wrong-code.ts'
 
 export const WRONG_UNSTORED: readonly Wrong[] = [
   {
     what: 'tasks in memory leave their room to stored ones',
     breaks: 'S7',
-    breaking: {
-      store: (store) =>
-        but(store, {
-          turn: (step) => store.turn({ ...step, claim: step.claim && { ...step.claim, limit: 99, bounds: [] } }),
-        }),
-    },
+    breaking: claiming(() => ({ limit: 99, bounds: [] })),
   },
   {
     what: 'a wait that no stored task was asked for stays in its process',

@@ -1,8 +1,8 @@
 /** Brings together what is judged after a run: from the store, as a page shows it, from the server, and from what pages said. */
 
 import type { FlakyServer, Visit } from '../../servers/start.mjs'
-import type { Counts } from '../checks.ts'
-import type { Figure } from '../evidence.ts'
+import type { Check, Counts } from '../checks.ts'
+import { degradedFigure, effectsOf, type Figure, requestFigures } from '../evidence.ts'
 import type { Producer } from '../producer.ts'
 import type { BrowserFacts, StoredRow } from './documents.ts'
 import type { Fleet } from './fleet.ts'
@@ -27,13 +27,15 @@ export interface Story {
   readonly limit: number
   /** Of this kind of run. */
   readonly figures: readonly Figure[]
+  readonly checks?: readonly Check[]
 }
 
 export async function gather(
   { fleet, producer, calls, drained, startedAt, limit, figures: own }: Story,
   server: FlakyServer,
 ): Promise<{ readonly facts: BrowserFacts; readonly figures: readonly Figure[] }> {
-  const { visits = [], perIntent, injected, outcomes } = await server.report({ visits: true })
+  const report = await server.report({ visits: true })
+  const { visits = [], outcomes } = report
   const look = await lookInto<Look>(fleet, true)
   const acknowledged = new Map([...producer.acknowledged, ...calls.acknowledged])
   const soft = [...producer.soft, ...calls.soft]
@@ -45,7 +47,7 @@ export async function gather(
     degraded: [...degraded.keys()],
     refusals: producer.refusals,
     visits,
-    effects: new Map(perIntent.map(({ intent, effects }) => [intent, effects])),
+    effects: effectsOf(report),
     lives,
     deaths,
     uncaught,
@@ -75,13 +77,11 @@ export async function gather(
     ['neither acknowledged nor refused', producer.unknown.length, 'gone while it was asked'],
     ...own,
     ['documents', lives.size, 'a page, from its load until it is gone'],
-    ['requests', visits.length, `${visits.filter(isFirst).length} of them first attempts of callers`],
-    ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
-    ['  answered from the key', outcomes.repeated ?? 0, 'the work was done, the answer lost'],
+    ...requestFigures(report, `${visits.filter(isFirst).length} of them first attempts of callers`),
     ['  whose page was gone', outcomes.caller_gone ?? 0, ''],
     ['dead letters', look.deadLetters.length, ''],
     ['most attempts of a task', most, 'a crash counts; maxAttempts is the user’s to choose'],
-    ['degraded', [...degraded.values()].reduce((sum, count) => sum + count, 0), [...degraded.keys()].join('; ')],
+    degradedFigure(degraded),
     ['seconds', ((Date.now() - startedAt) / 1000).toFixed(1), ''],
   ]
   return { facts, figures }

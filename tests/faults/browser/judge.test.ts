@@ -1,27 +1,12 @@
 /** The judge is judged: what it must notice, each by itself, and what it must let pass. */
 
 import { describe, expect, test } from 'vitest'
-import type { Visit } from '../../servers/start.mjs'
 import { judge } from '../judge.ts'
+import { COUNTS, row, visit } from '../samples.ts'
 import { type BrowserFacts, ofBrowsers } from './documents.ts'
 import { comeBack, goAway, type Life } from './lives.ts'
 
 const LIMIT = 1
-
-const visit = (by: string, startedAt: number, given: Partial<Visit> = {}): Visit => ({
-  intent: 'one',
-  attempt: 1,
-  via: 'enqueue',
-  by,
-  method: 'POST',
-  key: 'k',
-  outcome: 'done',
-  status: 200,
-  startedAt,
-  endedAt: startedAt + 400,
-  retryAfterMs: null,
-  ...given,
-})
 
 /** `away`: from when to when. */
 function lives(given: Readonly<Record<string, readonly (readonly [from: number, until: number])[]>>) {
@@ -38,7 +23,6 @@ function lives(given: Readonly<Record<string, readonly (readonly [from: number, 
 }
 
 const GONE = Number.POSITIVE_INFINITY
-const row = { intent: 'one', taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1 }
 const dead = { ...row, status: 'EXHAUSTED', reason: 'outcome_unknown' }
 
 /** One task, delivered at once. */
@@ -49,7 +33,7 @@ const fine: BrowserFacts = {
   refusals: [],
   rows: [row],
   deadLetters: [],
-  counts: { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 },
+  counts: COUNTS,
   visits: [visit('a t1 1', 50)],
   effects: new Map([['one', 1]]),
   lives: lives({ a: [], b: [] }),
@@ -63,7 +47,7 @@ const fine: BrowserFacts = {
   drained: true,
   limit: LIMIT,
 }
-const exhausted = { ...fine.counts, succeeded: 0, exhausted: 1 }
+const exhausted = { ...COUNTS, succeeded: 0, exhausted: 1 }
 
 const broken = (given: Partial<BrowserFacts>) =>
   judge(ofBrowsers({ ...fine, ...given }))
@@ -101,7 +85,7 @@ describe('what it notices', () => {
     ['sent after its caller was told', { turnedAway: new Map([['one', 40]]) }],
     ['not ended, its caller told', { turnedAway: new Map([['one', 60]]) }],
     ['callers told of an open circuit', { turnedAway: new Map(Array.from('abcdefghijk', (intent) => [intent, 1])) }],
-    ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
+    ['counts() beside the rows', { counts: { ...COUNTS, succeeded: 2 } }],
     ['browsers and tabs that ended by themselves', { deaths: ['the browser ended by itself'] }],
     ['errors that nobody caught', { uncaught: ['a: TypeError'] }],
     ['left over at the end', { drained: false }],
@@ -113,57 +97,66 @@ describe('what it notices', () => {
 })
 
 describe('what it lets pass', () => {
-  test('a run in which all is well', () => {
-    expect(broken({})).toEqual([])
-  })
+  const two = visit('a first', 60, { intent: 'two' })
+  const passes: readonly (readonly [what: string, evidence: Partial<BrowserFacts>])[] = [
+    ['a run in which all is well', {}],
+    [
+      'a second attempt and another task, once the tab was killed under the first',
+      {
+        visits: [visit('a t1 1', 50, { endedAt: 500 }), visit('b t1 2', 130), visit('b t2 1', 600, { intent: 'two' })],
+        lives: lives({ a: [[80, GONE]], b: [] }),
+      },
+    ],
+    [
+      'a request that was on its way when its tab was frozen',
+      {
+        visits: [visit('a t1 1', 50, { endedAt: 5_000 }), visit('b t1 2', 130)],
+        lives: lives({ a: [[45, 2_000]], b: [] }),
+      },
+    ],
+    [
+      'an answer whose body did not come, in a page that was frozen',
+      { bodiless: new Map([['one', 'a']]), lives: lives({ a: [[60, 2_000]], b: [] }) },
+    ],
+    [
+      'callers’ own first attempts, however many',
+      { visits: [visit('a t1 1', 50), two, visit('a first', 70, { intent: 'three' })] },
+    ],
+    [
+      'a pause that is not kept, where the tab went with the answer in its hands',
+      {
+        visits: [visit('a t1 1', 50, { retryAfterMs: 60_000 }), visit('b t1 2', 1_100)],
+        lives: lives({ a: [[451, GONE]], b: [] }),
+      },
+    ],
+    [
+      'a task that was given up, where the queue shows it',
+      {
+        acknowledged: new Map([...fine.acknowledged, ['two', 't2']]),
+        rows: [row, { ...dead, intent: 'two', taskId: 't2' }],
+        counts: { ...COUNTS, exhausted: 1 },
+        deadLetters: ['t2'],
+      },
+    ],
+    [
+      'a call whose caller was told that the circuit is open, the work not done',
+      { visits: [visit('a t1 1', 50), two], turnedAway: new Map([['two', 70]]) },
+    ],
+    [
+      'a call whose caller was told that the circuit is open, the work done',
+      {
+        visits: [visit('a t1 1', 50), two],
+        turnedAway: new Map([['two', 70]]),
+        effects: new Map([...fine.effects, ['two', 1]]),
+      },
+    ],
+    [
+      'a task that was kept in memory, and that was said',
+      { soft: ['two'], degraded: ['storage_unavailable: the browser does not answer'] },
+    ],
+  ]
 
-  test('a second attempt and another task, once the tab was killed under the first', () => {
-    const visits = [
-      visit('a t1 1', 50, { endedAt: 500 }),
-      visit('b t1 2', 130),
-      visit('b t2 1', 600, { intent: 'two' }),
-    ]
-    expect(broken({ visits, lives: lives({ a: [[80, GONE]], b: [] }) })).toEqual([])
-  })
-
-  test('a request that was on its way when its tab was frozen', () => {
-    const visits = [visit('a t1 1', 50, { endedAt: 5_000 }), visit('b t1 2', 130)]
-    expect(broken({ visits, lives: lives({ a: [[45, 2_000]], b: [] }) })).toEqual([])
-  })
-
-  test('an answer whose body did not come, in a page that was frozen', () => {
-    expect(broken({ bodiless: new Map([['one', 'a']]), lives: lives({ a: [[60, 2_000]], b: [] }) })).toEqual([])
-  })
-
-  test('callers’ own first attempts, however many', () => {
-    const visits = [
-      visit('a t1 1', 50),
-      visit('a first', 60, { intent: 'two' }),
-      visit('a first', 70, { intent: 'three' }),
-    ]
-    expect(broken({ visits })).toEqual([])
-  })
-
-  test('a pause that is not kept, where the tab went with the answer in its hands', () => {
-    const visits = [visit('a t1 1', 50, { retryAfterMs: 60_000 }), visit('b t1 2', 1_100)]
-    expect(broken({ visits, lives: lives({ a: [[451, GONE]], b: [] }) })).toEqual([])
-  })
-
-  test('a task that was given up, where the queue shows it', () => {
-    const rows = [row, { ...dead, intent: 'two', taskId: 't2' }]
-    const acknowledged = new Map([...fine.acknowledged, ['two', 't2']])
-    const counts = { ...fine.counts, exhausted: 1 }
-    expect(broken({ acknowledged, rows, counts, deadLetters: ['t2'] })).toEqual([])
-  })
-
-  test('a call whose caller was told that the circuit is open, with the work done or not', () => {
-    const visits = [visit('a t1 1', 50), visit('a first', 60, { intent: 'two' })]
-    expect(broken({ visits, turnedAway: new Map([['two', 70]]) })).toEqual([])
-    const effects = new Map([...fine.effects, ['two', 1]])
-    expect(broken({ visits, effects, turnedAway: new Map([['two', 70]]) })).toEqual([])
-  })
-
-  test('a task that was kept in memory, and that was said', () => {
-    expect(broken({ soft: ['two'], degraded: ['storage_unavailable: the browser does not answer'] })).toEqual([])
+  test.each(passes)('%s', (_, evidence) => {
+    expect(broken(evidence)).toEqual([])
   })
 })

@@ -1,21 +1,14 @@
 /** The browser is killed, all its processes at once, and started again on the same profile, while tasks come in and are sent. */
 
 import { chance } from '../options.ts'
-import { Producer } from '../producer.ts'
 import { wait } from '../runner.ts'
 import type { Story } from './evidence.ts'
-import { feed, leftAlone } from './feed.ts'
-import { Fleet, type FleetOptions } from './fleet.ts'
+import { fleetRun, type RunOptions } from './feed.ts'
 import { CONCURRENCY } from './options.ts'
-import { Calls, hear, leaveUnanswered } from './orders.ts'
 
-export interface KillOptions extends FleetOptions {
+export interface KillOptions extends RunOptions {
   readonly tasks: number
   readonly kills: number
-  readonly seed: number
-  /** Where acknowledged ids are written down. */
-  readonly file: string
-  readonly say: (text: string) => void
 }
 
 /** Of the tasks, those that begin as a call. */
@@ -28,67 +21,53 @@ const STARTING_MS = 600
 /** A moment that does not come is not waited for. */
 const AIM_MS = 1_500
 
-export async function killRun(options: KillOptions): Promise<Story> {
+export function killRun(options: KillOptions): Promise<Story> {
   const { tasks, kills, seed, server, say } = options
-  const startedAt = Date.now()
-  const calls = new Calls(Math.floor(tasks * CALLED_SHARE))
-  const producer = new Producer(tasks - Math.floor(tasks * CALLED_SHARE), options.file)
+  const called = Math.floor(tasks * CALLED_SHARE)
   let acknowledged = () => {}
-  const fleet = new Fleet(options, {
-    told(told) {
-      hear(told, producer, calls)
-      if (told.what === 'accepted') acknowledged()
+  const asked = {
+    ...{ tasks: tasks - called, calls: called, limit: CONCURRENCY },
+    told: ({ what }: { readonly what: string }) => {
+      if (what === 'accepted') acknowledged()
     },
-    unanswered: (orders) => leaveUnanswered(orders, producer, calls),
-  })
+  }
   const random = chance(seed)
   const aimed = new Map<string, number>()
-  const feeding = new AbortController()
-  try {
-    const fed = feed(
-      fleet,
-      producer,
-      calls,
-      () => Math.min(1, 0.1 + (0.9 * fleet.kills) / Math.max(1, kills)),
-      feeding.signal,
-    )
-    while (fleet.kills < kills) {
-      const [moment, delayMs] = [pick(random()), random() * MOST_MS]
-      aimed.set(moment, (aimed.get(moment) ?? 0) + 1)
-      const starting = fleet.start()
-      if (moment === 'starting') {
-        // killed under it
-        starting.catch(() => {})
-        await wait((delayMs / MOST_MS) * STARTING_MS)
-      } else {
-        await starting
-        await wait(delayMs)
-        const heard = new Promise<void>((resolve) => {
-          acknowledged = resolve
-        })
-        const next = moment === 'answered' ? server.nextAnswer() : moment === 'acknowledged' ? heard : undefined
-        if (next) await Promise.race([next, wait(AIM_MS)])
+  return fleetRun(
+    options,
+    asked,
+    async ({ fleet, producer, calls, feed }) => {
+      feed(() => Math.min(1, 0.1 + (0.9 * fleet.kills) / Math.max(1, kills)))
+      while (fleet.kills < kills) {
+        const [moment, delayMs] = [pick(random()), random() * MOST_MS]
+        aimed.set(moment, (aimed.get(moment) ?? 0) + 1)
+        const starting = fleet.start()
+        if (moment === 'starting') {
+          // killed under it
+          starting.catch(() => {})
+          await wait((delayMs / MOST_MS) * STARTING_MS)
+        } else {
+          await starting
+          await wait(delayMs)
+          const heard = new Promise<void>((resolve) => {
+            acknowledged = resolve
+          })
+          const next = moment === 'answered' ? server.nextAnswer() : moment === 'acknowledged' ? heard : undefined
+          if (next) await Promise.race([next, wait(AIM_MS)])
+        }
+        await fleet.kill()
+        const done = `${producer.acknowledged.size + calls.acknowledged.size} acknowledged`
+        say(`${fleet.kills} of ${kills} kills (${moment}), ${done}, ${calls.settled} calls settled`)
       }
-      await fleet.kill()
-      const done = `${producer.acknowledged.size + calls.acknowledged.size} acknowledged`
-      say(`${fleet.kills} of ${kills} kills (${moment}), ${done}, ${calls.settled} calls settled`)
-    }
-    await fleet.start()
-    const drained = await leftAlone(fleet, producer, calls, say)
-    feeding.abort()
-    await fed
-    const figures = [
-      ['browsers killed', fleet.kills, `${options.tabs} tabs each`] as const,
-      ...MOMENTS.map((moment) => [`  ${WORDS[moment]}`, aimed.get(moment) ?? 0, ''] as const),
-    ]
-    return { fleet, producer, calls, drained, startedAt, figures, limit: CONCURRENCY }
-  } catch (error) {
-    await fleet.stop()
-    throw error
-  } finally {
-    feeding.abort()
-    producer.close()
-  }
+      await fleet.start()
+    },
+    async ({ fleet }) => ({
+      figures: [
+        ['browsers killed', fleet.kills, `${options.tabs} tabs each`],
+        ...MOMENTS.map((moment) => [`  ${WORDS[moment]}`, aimed.get(moment) ?? 0, ''] as const),
+      ],
+    }),
+  )
 }
 
 const WORDS = {

@@ -3,30 +3,22 @@
  * on one queue, and a server that fails on top of it. Exit code 0 only if nothing was lost and nothing took effect twice.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type FaultOptions, type FlakyServer, startFlaky } from '../../servers/start.mjs'
+import type { FaultOptions } from '../../servers/start.mjs'
 import type { Check } from '../checks.ts'
+import { CALM_FAULTS, FAULTS, framed } from '../frame.ts'
 import { judge } from '../judge.ts'
 import { conclude, main, speaker } from '../runner.ts'
 import type { Start } from './browser.ts'
 import { ofBrowsers } from './documents.ts'
 import { gather, type Story } from './evidence.ts'
-import type { FleetOptions } from './fleet.ts'
+import type { RunOptions } from './feed.ts'
 import { killRun } from './kill.ts'
 import { CONCURRENCY, help, type Options, readOptions } from './options.ts'
 import { tabRun } from './tabs.ts'
-import { TAKEOVER_FAULTS, TAKEOVER_LIMIT, takeoverRun } from './takeover.ts'
+import { TAKEOVER_LIMIT, takeoverRun } from './takeover.ts'
 
-const FAULTS: FaultOptions = {
-  share: 0.3,
-  weights: { unavailable: 20, unavailable_retry_after: 1, too_many_requests: 0, reset_before: 8, reset_after: 12 },
-  latencyMs: [10, 90],
-  slowShare: 0.03,
-  slowMs: 500,
-}
 const KILLED_TABS = 2
 const TAKEOVER_TABS = 3
 
@@ -48,40 +40,30 @@ const say = speaker()
 
 async function run(options: Options): Promise<void> {
   const { browser, seed, killing, tabbing, takeovers, breaks } = options
-  const start: Start =
-    browser === 'chromium' ? (await import('./chromium.ts')).startChromium : (await import('./firefox.ts')).startFirefox
   const said: string[] = []
-  let broken: readonly Check[] = []
+  const broken: Check[] = []
+  const next = async (what: string, tabs: number, faults: FaultOptions, run: (given: RunOptions) => Promise<Story>) => {
+    say(`${browser}, seed ${seed}: ${what}`)
+    broken.push(...(await inTurn(options, tabs, faults, run)))
+    said.push(what)
+  }
   if (killing) {
     const { kills, tasks } = killing
-    const what = `${kills} kills, ${tasks} tasks`
-    say(`${browser}, seed ${seed}: ${what}`)
-    broken = await inTurn(options, start, KILLED_TABS, FAULTS, (given, folder) =>
-      killRun({ ...given, kills, tasks, seed, file: join(folder, 'acknowledged'), say }),
-    )
-    said.push(what)
+    await next(`${kills} kills, ${tasks} tasks`, KILLED_TABS, FAULTS, (given) => killRun({ ...given, kills, tasks }))
   }
   if (tabbing) {
     const { tabs, seconds } = tabbing
-    const what = `${tabs} tabs for ${Math.round(seconds)} s`
-    say(`${browser}, seed ${seed}: ${what}`)
     // an answer that asks for a pause holds up all: what is handed over could not be measured
     const faults = { ...FAULTS, weights: { ...FAULTS.weights, unavailable_retry_after: 0 } }
-    const found = await inTurn(options, start, tabs, faults, (given, folder) =>
-      tabRun({ ...given, seconds, seed, faults: { ...faults, seed }, file: join(folder, 'acknowledged'), say }),
+    await next(`${tabs} tabs for ${Math.round(seconds)} s`, tabs, faults, (given) =>
+      tabRun({ ...given, seconds, faults: { ...faults, seed } }),
     )
-    broken = [...broken, ...found]
-    said.push(what)
   }
   if (takeovers > 0) {
-    const what = `${takeovers} takeovers`
-    say(`${browser}, seed ${seed}: ${what}`)
-    const found = await inTurn(options, start, TAKEOVER_TABS, TAKEOVER_FAULTS, (given, folder) => {
-      const queue = { ...QUEUE, concurrency: TAKEOVER_LIMIT }
-      return takeoverRun({ ...given, queue, takeovers, seed, file: join(folder, 'acknowledged'), say })
-    })
-    broken = [...broken, ...found]
-    said.push(what)
+    const queue = { ...QUEUE, concurrency: TAKEOVER_LIMIT }
+    await next(`${takeovers} takeovers`, TAKEOVER_TABS, CALM_FAULTS, (given) =>
+      takeoverRun({ ...given, queue, takeovers }),
+    )
   }
   const verdict = broken.length === 0 ? 'all of it holds' : `broken: ${broken.map(({ label }) => label).join(', ')}`
   process.stdout.write(`${browser}, ${said.join(', ')}, seed ${seed}${breaks ? `, ${breaks}` : ''}: ${verdict}\n`)
@@ -89,38 +71,26 @@ async function run(options: Options): Promise<void> {
 
 /** One run on a server and a profile of its own; what of it is broken. */
 async function inTurn(
-  { seed, breaks }: Options,
-  start: Start,
+  { browser, seed, breaks }: Options,
   tabs: number,
   faults: FaultOptions,
-  run: (given: FleetOptions, folder: string) => Promise<Story & { readonly checks?: readonly Check[] }>,
+  run: (given: RunOptions) => Promise<Story>,
 ): Promise<readonly Check[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-browsers-'))
+  const start: Start =
+    browser === 'chromium' ? (await import('./chromium.ts')).startChromium : (await import('./firefox.ts')).startFirefox
   const mounts = { '/pkg/': here('../../../pkg'), '/pages/': here('pages') }
-  const server: FlakyServer = await startFlaky({
-    faults: { ...faults, seed },
-    mounts,
-    honoursKeys: breaks !== 'no-key',
-  })
-  const given = { server, start, profile: join(folder, 'profile'), tabs, queue: QUEUE, breaks }
-  let isKept = false
-  try {
-    const story = await run(given, folder)
+  const leaves = "The browser's profile is kept"
+  return await framed({ name: 'browsers', faults, seed, breaks, mounts, leaves }, async (server, folder) => {
+    const [profile, file] = [join(folder, 'profile'), join(folder, 'acknowledged')]
+    const story = await run({ server, start, profile, file, tabs, queue: QUEUE, breaks, seed, say })
     try {
       const { facts, figures } = await gather(story, server)
       await story.fleet.end()
-      const broken = conclude(figures, [...judge(ofBrowsers(facts)), ...(story.checks ?? [])])
-      // a run that was not broken on purpose leaves what the browser had on its disk
-      isKept = broken.length > 0 && !breaks
-      if (isKept) process.stdout.write(`The browser's profile is kept: ${folder}\n`)
-      return broken
+      return conclude(figures, [...judge(ofBrowsers(facts)), ...(story.checks ?? [])])
     } finally {
       await story.fleet.stop()
     }
-  } finally {
-    await server.close()
-    if (!isKept) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  }
+  })
 }
 
 await main('browser faults', { help, read: readOptions }, run)

@@ -1,25 +1,19 @@
 /** Many tabs of one browser share a queue and go away in every way that tabs have, while tasks are enqueued and called. */
 
 import type { FaultOptions } from '../../servers/start.mjs'
-import type { Check } from '../checks.ts'
 import { chance } from '../options.ts'
-import { Producer } from '../producer.ts'
 import { wait } from '../runner.ts'
 import type { Story } from './evidence.ts'
-import { feed, leftAlone } from './feed.ts'
-import { Fleet, type FleetOptions, type Place } from './fleet.ts'
+import { type Field, fleetRun, type RunOptions } from './feed.ts'
+import type { Fleet, Place } from './fleet.ts'
 import { Handovers } from './handover.ts'
 import { CONCURRENCY } from './options.ts'
-import { Calls, hear, leaveUnanswered } from './orders.ts'
 import { judgeQuiet } from './quiet.ts'
+import type { Told } from './told.ts'
 
-export interface TabOptions extends FleetOptions {
+export interface TabOptions extends RunOptions {
   readonly seconds: number
-  readonly seed: number
   readonly faults: FaultOptions
-  /** Where acknowledged ids are written down. */
-  readonly file: string
-  readonly say: (text: string) => void
 }
 
 /** Of each. */
@@ -35,53 +29,39 @@ const TELL_MS = 5_000
 const ACTS = ['crash', 'close', 'reload', 'away', 'away', 'freeze', 'freeze', 'offline', 'show'] as const
 type Act = (typeof ACTS)[number]
 
-export async function tabRun(options: TabOptions): Promise<Story & { readonly checks: readonly Check[] }> {
+export function tabRun(options: TabOptions): Promise<Story> {
   const { seconds, server, say } = options
-  const startedAt = Date.now()
   const total = Math.ceil(seconds * PER_SECOND)
-  const calls = new Calls(total)
-  const producer = new Producer(total, options.file)
-  const fleet: Fleet = new Fleet(options, {
-    told(told) {
-      hear(told, producer, calls)
-      handovers.told(told)
-    },
-    unanswered: (orders) => leaveUnanswered(orders, producer, calls),
-  })
   const { name } = options.queue as { readonly name: string }
-  const handovers = new Handovers(fleet, calls, name, options.faults)
-  const feeding = new AbortController()
-  try {
-    await fleet.start()
-    const share = () => Math.min(1, (Date.now() - startedAt) / (seconds * 1_000))
-    const fed = feed(fleet, producer, calls, share, feeding.signal)
-    const acts = await upset(options, fleet, handovers, startedAt)
-    say('all tabs are left alone')
-    const drained = await leftAlone(fleet, producer, calls, say)
-    feeding.abort()
-    await fed
-    const quiet = await judgeQuiet(fleet)
-    const { visits = [] } = await server.report({ visits: true })
-    const { checks, figures } = handovers.judge(visits)
-    const counted = [...acts].map(([act, count]) => [`  ${act}`, count, ''] as const)
-    const own = [['what was done to tabs', '', ''] as const, ...counted]
-    const all = { figures: [...own, ...figures], checks: [...checks, ...quiet] }
-    return { fleet, producer, calls, drained, startedAt, limit: CONCURRENCY, ...all }
-  } catch (error) {
-    await fleet.stop()
-    throw error
-  } finally {
-    feeding.abort()
-    producer.close()
-  }
+  let hear = (_: Told) => {}
+  return fleetRun(
+    options,
+    { tasks: total, calls: total, limit: CONCURRENCY, told: (told) => hear(told) },
+    async (field) => {
+      const { fleet, calls, startedAt } = field
+      const handovers = new Handovers(fleet, calls, name, options.faults)
+      hear = (told) => handovers.told(told)
+      await fleet.start()
+      field.feed(() => Math.min(1, (Date.now() - startedAt) / (seconds * 1_000)))
+      const acts = await upset(options, field, handovers)
+      say('all tabs are left alone')
+      return { acts, handovers }
+    },
+    async ({ fleet }, { acts, handovers }) => {
+      const quiet = await judgeQuiet(fleet)
+      const { visits = [] } = await server.report({ visits: true })
+      const { checks, figures } = handovers.judge(visits)
+      const counted = [...acts].map(([act, count]) => [`  ${act}`, count, ''] as const)
+      return { figures: [['what was done to tabs', '', ''], ...counted, ...figures], checks: [...checks, ...quiet] }
+    },
+  )
 }
 
 /** Until the time is over; all tabs are there again, awake and with a network. How often what was done. */
 async function upset(
   { seconds, seed, say }: TabOptions,
-  fleet: Fleet,
+  { fleet, startedAt }: Field,
   handovers: Handovers,
-  startedAt: number,
 ): Promise<ReadonlyMap<string, number>> {
   const random = chance(seed)
   const done = new Map<string, number>()

@@ -8,8 +8,8 @@
 
 import { appendFileSync } from 'node:fs'
 import type { Ear } from '../crew.ts'
-import type { Order } from '../member.ts'
 import { chance } from '../options.ts'
+import type { Order } from '../queue-process.ts'
 import type { Request } from './requests.ts'
 
 /** Requests on their way at once. */

@@ -2,10 +2,10 @@
 
 import type { TaskStore } from '../../../js/api/store.ts'
 import type { FlakyServer } from '../../servers/start.mjs'
-import type { Row } from '../checks.ts'
 import type { Crew } from '../crew.ts'
-import type { Figure } from '../evidence.ts'
+import { degradedFigure, effectsOf, type Figure, listed, readStore, requestFigures } from '../evidence.ts'
 import { readSpans } from '../log.ts'
+import { MAX_ATTEMPTS } from '../queue-process.ts'
 import type { Callers } from './callers.ts'
 import type { RedisFacts } from './laws.ts'
 import type { Nemesis } from './nemesis.ts'
@@ -28,23 +28,17 @@ export interface Story extends Told {
   readonly fsync: Fsync
 }
 
-/** As member.ts has it. */
-const MAX_ATTEMPTS = 30
-
 export async function gather(
   story: Story,
   server: FlakyServer,
 ): Promise<{ readonly facts: RedisFacts; readonly figures: readonly Figure[] }> {
   const { crew, callers, servers, nemesis, store, folder, fsync } = story
-  const { visits = [], perIntent, injected, outcomes, inFlight } = await server.report({ visits: true })
+  const report = await server.report({ visits: true })
+  const { visits = [], inFlight } = report
   const leases = readSpans(folder, crew.killed)
   const accepted = callers.calls.filter(({ request, outcome }) => request.kind === 'new' && outcome === 'accepted')
-  const found = new Map<string, Row>()
-  for (const { request, taskId = '' } of accepted) {
-    const row = await store.get(taskId)
-    if (row) found.set(request.intent, row)
-  }
-  const rows = await listed(store, {})
+  const held = await readStore(store, new Map(accepted.map(({ request, taskId = '' }) => [request.intent, taskId])))
+  const { found, rows } = held
   const dead = await listed(store, { status: 'EXHAUSTED' })
   const promised = fsync === 'always' ? 'strict' : 'relaxed'
   const facts: RedisFacts = {
@@ -52,10 +46,8 @@ export async function gather(
     calls: callers.calls,
     leases,
     visits,
-    effects: new Map(perIntent.map((each) => [each.intent, each.effects])),
-    found,
-    rows,
-    counts: await store.counts(),
+    effects: effectsOf(report),
+    ...held,
     deadLetters: dead.map(({ taskId }) => taskId),
     deaths: crew.deaths,
     degraded: [...crew.degraded.keys()],
@@ -91,9 +83,7 @@ export async function gather(
     ['failovers', nemesis.count('failover'), ''],
     ['troubles', nemesis.troubles.length, words(troubles)],
     ['connections', connections, `${broken} broken in an answer, ${lost} lost, ${doubled} scripts doubled`],
-    ['requests', visits.length, ''],
-    ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
-    ['  answered from the key', outcomes.repeated ?? 0, 'the work was done, the answer lost'],
+    ...requestFigures(report),
     ['most at once at the server', inFlight.max, 'those that outlived a lease included'],
     ['leases given', leases.length, 'that reached a process'],
     ['  never settled', settled(undefined), ''],
@@ -101,11 +91,7 @@ export async function gather(
     ['  settled before', settled('repeated'), 'and the answer lost'],
     ['dead letters', dead.length, `${story.redriven.size} were put back`],
     ['most attempts of a task', Math.max(0, ...rows.map(({ attemptNumber }) => attemptNumber)), ''],
-    [
-      'degraded',
-      [...crew.degraded.values()].reduce((sum, count) => sum + count, 0),
-      [...crew.degraded.keys()][0] ?? '',
-    ],
+    degradedFigure(crew.degraded),
     [
       'seconds',
       (story.tookMs / 1_000).toFixed(1),
@@ -113,16 +99,6 @@ export async function gather(
     ],
   ]
   return { facts, figures }
-}
-
-async function listed(store: TaskStore, filter: { readonly status?: 'EXHAUSTED' }): Promise<Row[]> {
-  const rows: Row[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page = await store.list({ ...filter, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) })
-    rows.push(...page.tasks)
-    cursor = page.cursor
-    if (cursor === undefined) return rows
-  }
 }
 
 const words = (counts: ReadonlyMap<string, number>): string =>

@@ -1,50 +1,13 @@
-/** The judge is judged: what it must notice, each by itself, and runs that are wrong on purpose. */
+/** The judge is judged: what it must notice, each by itself, and what it must let pass. */
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Visit } from '../../servers/start.mjs'
 import { judge } from '../judge.ts'
-import type { LeaseSpan } from '../log.ts'
+import { COUNTS, lease, row, visit } from '../samples.ts'
 import type { Call } from './callers.ts'
 import { ofRedis, type RedisFacts } from './laws.ts'
-import { readOptions } from './options.ts'
 import type { Request } from './requests.ts'
 
 const LANE = 'http://a'
-
-const lease = (token: number, from: number, given: Partial<LeaseSpan> = {}): LeaseSpan => ({
-  taskId: 't1',
-  token,
-  life: '0.1',
-  from,
-  lane: LANE,
-  until: from + 1_000,
-  settlingAt: from + 500,
-  successAt: Infinity,
-  endedAt: Infinity,
-  answer: 'applied',
-  waitsUntil: undefined,
-  delayMs: undefined,
-  isRefunded: false,
-  ...given,
-})
-
-const visit = (token: number, startedAt: number, given: Partial<Visit> = {}): Visit => ({
-  intent: 'one',
-  attempt: token,
-  via: 'enqueue',
-  by: `0.1 ${token}`,
-  method: 'POST',
-  key: 'k',
-  outcome: 'done',
-  status: 200,
-  startedAt,
-  endedAt: startedAt + 400,
-  retryAfterMs: null,
-  ...given,
-})
 
 const call = (given: Partial<Call> = {}, asked: Partial<Request> = {}): Call => ({
   request: {
@@ -64,7 +27,6 @@ const call = (given: Partial<Call> = {}, asked: Partial<Request> = {}): Call => 
   ...given,
 })
 
-const row = { taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1 }
 const other = { ...row, taskId: 't2' }
 const second = call({ taskId: 't2' }, { intent: 'two', key: undefined })
 const sentTwo = visit(2, 1_050, { intent: 'two', key: 'k2' })
@@ -78,7 +40,7 @@ const fine: RedisFacts = {
   effects: new Map([['one', 1]]),
   found: new Map([['one', row]]),
   rows: [row],
-  counts: { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 },
+  counts: COUNTS,
   samples: [{ acknowledged: 1, asked: 1, total: 1 }],
   deadLetters: [],
   redriven: new Map(),
@@ -110,7 +72,7 @@ const two: RedisFacts = {
     ['two', other],
   ]),
   rows: [row, other],
-  counts: { ...fine.counts, succeeded: 2 },
+  counts: { ...COUNTS, succeeded: 2 },
 }
 
 const broken = (given: Partial<RedisFacts>, base = fine) =>
@@ -136,7 +98,7 @@ describe('what it notices', () => {
     ['H3 accepted beside the rows', { rows: [row, other] }],
     ['H3 counts() while it ran, 1 times', { samples: [{ acknowledged: 2, asked: 2, total: 1 }] }],
     ['H3 counts() while it ran, 1 times', { samples: [{ acknowledged: 1, asked: 1, total: 2 }] }],
-    ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
+    ['counts() beside the rows', { counts: { ...COUNTS, succeeded: 2 } }],
     ['H4 tasks leased to two at once', { leases: [lease(1, 0), lease(2, 400)] }],
     ['H5 tokens given twice', { leases: [lease(1, 0), lease(1, 1_000, { life: '1.2' })] }],
     ['H5 tokens that fall', { leases: [lease(2, 0), lease(1, 1_000)] }],
@@ -205,7 +167,7 @@ describe('what it lets pass', () => {
         lags: [{ from: -300, until: -200 }],
         calls: [call(), { ...second, askedAt: -300, endedAt: -250 }],
         rows: [row],
-        counts: fine.counts,
+        counts: COUNTS,
         found: new Map([['one', row]]),
         effects: new Map([['one', 1]]),
         visits: [visit(1, 50)],
@@ -267,38 +229,4 @@ describe('what it lets pass', () => {
   ]
 
   for (const [what, given, base] of passes) test(what, () => expect(broken(given, base)).toEqual([]))
-})
-
-describe('a run with real processes', () => {
-  async function finish(...args: string[]): Promise<{ code: number; output: string }> {
-    const program = fileURLToPath(new URL('./run.ts', import.meta.url))
-    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-    const [code] = await once(child, 'close')
-    return { code: code as number, output }
-  }
-
-  const small = ['--tasks', '60', '--kills', '1', '--redis-kills', '0', '--only', 'none']
-
-  test.each([
-    ['no-lease', /✗ H4 tasks leased to two at once/, []],
-    ['no-key', /✗ effects per intent/, []],
-    ['no-limit', /✗ H8 leases at once/, []],
-    ['no-wait', /✗ H10 leased before its wait was over/, []],
-    ['no-file', /✗ lost/, ['--tasks', '200', '--kills', '4', '--redis-kills', '5']],
-  ])('--break %s is found out', { timeout: 90_000 }, async (name, said, more) => {
-    const { code, output } = await finish(...small, ...more, '--break', name)
-    expect(output).toMatch(said)
-    expect(code).toBe(1)
-  })
-})
-
-test.each([
-  [['--kills', 'many'], "--kills: expected a whole number from 0 to 100000, got 'many'"],
-  [['--fsync', 'no'], "--fsync: expected everysec, always, got 'no'"],
-  [['--only', 'cut,fire'], /^--only: expected flush-scripts, .*, got 'fire'$/],
-  [['--break', 'it'], "--break: expected no-lease, no-key, no-limit, no-wait, no-file, got 'it'"],
-])('a wrong option is named, with what was expected: %j', (args, message) => {
-  expect(() => readOptions(args)).toThrow(message)
 })

@@ -2,14 +2,13 @@
 
 import { FOREVER } from '../checks.ts'
 import type { LeaseSpan } from '../log.ts'
+import { endOf } from '../processes.ts'
 import type { Call } from './callers.ts'
 import type { RedisFacts, Span } from './laws.ts'
 
 /** What was written so soon before may not have arrived. */
 export const ON_ITS_WAY_MS = 200
 
-/** When a lease was over, at the earliest. */
-export const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
 export const spanOf = (lease: LeaseSpan) => [lease.from, endOf(lease)] as const
 
 /** What is kept in memory only ends with its process; a failover loses what the replica had not got, but not what it was asked to confirm. */

@@ -4,12 +4,13 @@
  */
 
 import type { Visit } from '../../servers/start.mjs'
-import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type Row, TICK_MS } from '../checks.ts'
+import { atMost, type Check, FOREVER, mostAtOnce, none, pairs, TICK_MS } from '../checks.ts'
+import type { Held } from '../evidence.ts'
 import { type Evidence, withoutAWord } from '../judge.ts'
 import type { LeaseSpan } from '../log.ts'
-import { sentAt } from '../processes.ts'
+import { endOf, overlaps, sentAt } from '../processes.ts'
 import type { Call } from './callers.ts'
-import { endOf, isForgotten, isInLag, knownSpans, lapsedIn, lostAt, mayBeGone, spanOf } from './lags.ts'
+import { isForgotten, isInLag, knownSpans, lapsedIn, lostAt, mayBeGone, spanOf } from './lags.ts'
 
 export interface Sample {
   /** Acknowledged before it was asked, and asked for when the answer had come. */
@@ -24,15 +25,11 @@ export interface Span {
   readonly until: number
 }
 
-export interface RedisFacts {
+export interface RedisFacts extends Held {
   readonly calls: readonly Call[]
   readonly leases: readonly LeaseSpan[]
   readonly visits: readonly Visit[]
   readonly effects: ReadonlyMap<string, number>
-  /** Of each acknowledged intent what `get` gives for its task. */
-  readonly found: ReadonlyMap<string, Row>
-  readonly rows: readonly Row[]
-  readonly counts: Counts
   readonly samples: readonly Sample[]
   /** Tasks that `list` gives as EXHAUSTED; and what became of those that were put back, by task. */
   readonly deadLetters: readonly string[]
@@ -218,15 +215,11 @@ function fallingTokens({ leases }: RedisFacts): string[] {
     .map(([before, after]) => `${after.token} came ${before.from - after.from} ms before ${before.token}`)
 }
 
-function leasedTwice(facts: RedisFacts): string[] {
-  const known = facts.leases.filter((lease) => !isForgotten(lease, facts)).sort((a, b) => a.from - b.from)
-  return pairs(known, ({ taskId }) => taskId)
-    .filter(([before, after]) => after.from < endOf(before) && !lapsedIn(before, after.from, facts))
-    .map(([before, after]) => {
-      const early = Math.round(endOf(before) - after.from)
-      return `${after.taskId}: token ${before.token} of ${before.life} had ${early} ms left when ${after.life} got ${after.token}`
-    })
-}
+const known = (facts: RedisFacts): readonly LeaseSpan[] =>
+  facts.leases.filter((lease) => !isForgotten(lease, facts)).sort((a, b) => a.from - b.from)
+
+const leasedTwice = (facts: RedisFacts): string[] =>
+  overlaps(known(facts), (before, after) => !lapsedIn(before, after.from, facts))
 
 function tooMany({ visits, rows, leases, calls, maxAttempts, redriven }: RedisFacts): string[] {
   const intents = new Map(calls.map(({ request, taskId = '' }) => [taskId, request.intent]))
@@ -270,8 +263,7 @@ function wrongEnd({ rows, lags, leases, calls }: RedisFacts, taskId: string, ans
 }
 
 function leasedEarly(facts: RedisFacts): string[] {
-  const known = facts.leases.filter((lease) => !isForgotten(lease, facts)).sort((a, b) => a.from - b.from)
-  return pairs(known, ({ taskId }) => taskId)
+  return pairs(known(facts), ({ taskId }) => taskId)
     .filter(([before, after]) => {
       const { waitsUntil } = before
       return waitsUntil !== undefined && after.from < waitsUntil - TICK_MS && !lapsedIn(before, after.from, facts)

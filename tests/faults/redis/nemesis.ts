@@ -5,22 +5,6 @@ import { LEASE_MS } from '../options.ts'
 import { wait } from '../runner.ts'
 import type { Servers } from './servers.ts'
 
-export const KINDS = [
-  'flush-scripts',
-  'kill-clients',
-  'pause',
-  'freeze',
-  'cut',
-  'break-answers',
-  'lose-answers',
-  'lose-requests',
-  'late',
-  'slow',
-  'double',
-  'memory',
-] as const
-export type Kind = (typeof KINDS)[number]
-
 /** A time in which something was wrong. */
 export interface Trouble {
   readonly kind: Kind | 'kill' | 'failover'
@@ -32,7 +16,9 @@ export interface Trouble {
 const LONG_MS = 1.6 * LEASE_MS
 const BRIEF_MS = 0.3 * LEASE_MS
 
-const BLOWS: Readonly<Record<Kind, (servers: Servers, draw: number) => Promise<unknown>>> = {
+type Blow = (servers: Servers, draw: number) => Promise<unknown>
+
+const BLOWS = {
   'flush-scripts': ({ primary }) => primary.ask('SCRIPT', 'FLUSH'),
   'kill-clients': ({ primary }, draw) => primary.ask('CLIENT', 'KILL', 'TYPE', draw < 0.7 ? 'normal' : 'pubsub'),
   async pause({ primary }, draw) {
@@ -54,7 +40,10 @@ const BLOWS: Readonly<Record<Kind, (servers: Servers, draw: number) => Promise<u
   slow: ({ front }, draw) => front.slow(10 + draw * 120, 1_000),
   double: ({ front }, draw) => front.double([draw * 50, 300, LONG_MS], 1_000),
   memory: (servers, draw) => servers.full(600 + draw * 1_200),
-}
+} satisfies Readonly<Record<string, Blow>>
+
+export type Kind = keyof typeof BLOWS
+export const KINDS = Object.keys(BLOWS) as readonly Kind[]
 
 export class Nemesis {
   readonly troubles: Trouble[] = []
@@ -81,7 +70,7 @@ export class Nemesis {
     if (this.#bag.length === 0) this.#bag = [...this.#kinds]
     const [kind] = this.#bag.splice(Math.floor(this.#random() * this.#bag.length), 1)
     const draw = this.#random()
-    if (kind) await this.#during(kind, () => BLOWS[kind](this.#servers, draw))
+    if (kind) await this.#during(kind, () => (BLOWS[kind] as Blow)(this.#servers, draw))
   }
 
   kill(): Promise<void> {

@@ -1,7 +1,7 @@
 /** What processes are told: when they start, and then what to do. */
 
 import type { CrewOptions } from '../crew.ts'
-import type { Order } from '../member.ts'
+import type { Order } from '../queue-process.ts'
 import type { Break } from './options.ts'
 
 /** The name of the store that all share. */

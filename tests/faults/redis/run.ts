@@ -4,18 +4,17 @@
  * promised to survive, and nothing took effect twice.
  */
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import type { TaskStore } from '../../../js/api/store.ts'
-import { type FaultOptions, startFlaky } from '../../servers/start.mjs'
+import { Blows } from '../blows.ts'
 import { Crew } from '../crew.ts'
+import { FAULTS, framed } from '../frame.ts'
 import { judge } from '../judge.ts'
-import { chance, FREEZE_MS, LEASE_MS } from '../options.ts'
+import { chance, LEASE_MS } from '../options.ts'
 import { conclude, drain, main, type Say, speaker, TELL_MS, wait, within } from '../runner.ts'
-import { MOMENTS, type Moment } from '../watched-store.ts'
 import { redisPackage } from './built.ts'
 import { Callers } from './callers.ts'
 import { gather } from './evidence.ts'
@@ -28,29 +27,8 @@ import { Servers } from './servers.ts'
 const PROCESSES = 4
 const CONCURRENCY = 6
 const PER_ORIGIN = 4
-/** An answer that takes longer than a lease makes its renewal count; one that asks for a pause holds up all, so there are few. */
-const FAULTS: FaultOptions = {
-  share: 0.3,
-  weights: {
-    unavailable: 20,
-    unavailable_retry_after: 1,
-    too_many_requests: 0,
-    reset_before: 8,
-    reset_after: 12,
-    refused: 2,
-  },
-  latencyMs: [10, 90],
-  slowShare: 0.03,
-  slowMs: 1.6 * LEASE_MS,
-}
-/** Between two blows, to processes and to the server. */
-const LEAST_MS = 150
-const MOST_MS = 900
 const START_MS = 20_000
 const LEAST_RUNNING = 2
-const FREEZE_SHARE = 0.25
-const AIM_SHARE = 0.4
-const AIM_MS = 1_500
 const LOOK_MS = 25
 const SAMPLE_MS = 400
 /** Nothing has changed for so long: it will not. */
@@ -63,68 +41,62 @@ const program = fileURLToPath(new URL('./member.ts', import.meta.url))
 async function run(options: Options): Promise<void> {
   const startedAt = Date.now()
   const say = speaker()
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-faults-'))
-  const logs = join(folder, 'processes')
-  mkdirSync(logs)
-  const history = join(folder, 'history.ndjson')
-  const { tasks, kills, redisKills, failovers, seed, breaks, fsync, kinds, binary } = options
+  const { tasks, kills, 'redis-kills': redisKills, failovers, seed, break: breaks, fsync, only, valkey } = options
   const random = chance(seed)
   say(
     `seed ${seed}: ${tasks} tasks, ${PROCESSES} processes, ${kills} kills, ${redisKills} of Redis (${fsync}), ${failovers} failovers`,
   )
-  const server = await startFlaky({ faults: { ...FAULTS, seed }, honoursKeys: breaks !== 'no-key' })
-  const setting = { appendonly: true, appendfsync: fsync, ...(binary !== undefined && { binary }) }
-  const servers = await Servers.start(setting, { hasReplica: failovers > 0, forgets: breaks === 'no-file' })
-  const nemesis = new Nemesis(servers, chance(seed ^ 0x9e3779b9), kinds, history)
-  const callers = new Callers(tasks, seed, history)
-  const asked: RedisSetting = {
-    redisPort: servers.front.port,
-    concurrencyPerOrigin: PER_ORIGIN,
-    replicas: failovers > 0 ? 1 : 0,
-    breaks,
-  }
-  const member = { url: server.url, folder: logs, seed, concurrency: CONCURRENCY, ...asked }
-  const crew = new Crew(member as never, callers, { program })
-  const { redisStore } = await redisPackage()
-  const client = new Redis({ host: '127.0.0.1', port: servers.front.port, lazyConnect: true })
-  const store = redisStore({ client, name: STORE, subscriber: null })
-  const samples: Sample[] = []
-  try {
-    for (let place = 0; place < PROCESSES; place++) crew.start(place)
-    await strike(options, { crew, callers, nemesis, random, say, sample: () => sample(store, callers, samples) })
-    await crew.leaveOne()
-    const left = () => leftAlone(crew, callers, store, say)
-    const first = await left()
-    const redriven = await putBack(store)
-    const then = first.drained ? await left() : first
-    await crew.close()
-    const story = {
-      crew,
-      callers,
-      servers,
-      nemesis,
-      store,
-      samples,
-      redriven,
-      drained: first.drained && then.drained,
-      stoodStillMs: Math.max(first.stoodStillMs, then.stoodStillMs),
-      mayStandStillMs: MAY_STAND_STILL_MS,
-      folder: logs,
-      tookMs: Date.now() - startedAt,
-      limit: CONCURRENCY,
-      limitPerLane: PER_ORIGIN,
-      fsync,
+  // an answer that takes longer than a lease makes its renewal count
+  const faults = { ...FAULTS, weights: { ...FAULTS.weights, refused: 2 }, slowMs: 1.6 * LEASE_MS }
+  const leaves = 'What each process and all callers wrote down'
+  await framed({ name: 'faults', faults, seed, breaks, leaves }, async (server, folder) => {
+    const logs = join(folder, 'processes')
+    mkdirSync(logs)
+    const history = join(folder, 'history.ndjson')
+    const setting = { appendonly: true, appendfsync: fsync, ...(valkey !== undefined && { binary: valkey }) }
+    const servers = await Servers.start(setting, { hasReplica: failovers > 0, forgets: breaks === 'no-file' })
+    const nemesis = new Nemesis(servers, chance(seed ^ 0x9e3779b9), only, history)
+    const callers = new Callers(tasks, seed, history)
+    const asked: RedisSetting = {
+      redisPort: servers.front.port,
+      concurrencyPerOrigin: PER_ORIGIN,
+      replicas: failovers > 0 ? 1 : 0,
+      breaks,
     }
-    const { facts, figures } = await gather(story, server)
-    conclude(figures, judge(ofRedis(facts)))
-  } finally {
-    await crew.end()
-    await store.close()
-    await servers.end()
-    await server.close()
-    if (process.exitCode && !breaks) process.stdout.write(`What each process and all callers wrote down: ${folder}\n`)
-    else rmSync(folder, { recursive: true, force: true })
-  }
+    const member = { url: server.url, folder: logs, seed, concurrency: CONCURRENCY, ...asked }
+    const crew = new Crew(member as never, callers, { program })
+    const { redisStore } = await redisPackage()
+    const client = new Redis({ host: '127.0.0.1', port: servers.front.port, lazyConnect: true })
+    const store = redisStore({ client, name: STORE, subscriber: null })
+    const samples: Sample[] = []
+    try {
+      for (let place = 0; place < PROCESSES; place++) crew.start(place)
+      await strike(options, { crew, callers, nemesis, random, say, sample: () => sample(store, callers, samples) })
+      await crew.leaveOne()
+      const left = () => leftAlone(crew, callers, store, say)
+      const first = await left()
+      const redriven = await putBack(store)
+      const then = first.drained ? await left() : first
+      await crew.close()
+      const { facts, figures } = await gather(
+        {
+          ...{ crew, callers, servers, nemesis, store, samples, redriven, fsync, folder: logs },
+          drained: first.drained && then.drained,
+          stoodStillMs: Math.max(first.stoodStillMs, then.stoodStillMs),
+          mayStandStillMs: MAY_STAND_STILL_MS,
+          tookMs: Date.now() - startedAt,
+          limit: CONCURRENCY,
+          limitPerLane: PER_ORIGIN,
+        },
+        server,
+      )
+      return conclude(figures, judge(ofRedis(facts)))
+    } finally {
+      await crew.end()
+      await store.close()
+      await servers.end()
+    }
+  })
 }
 
 interface Field {
@@ -138,17 +110,17 @@ interface Field {
 
 /** Tasks come in as the blows fall, so that there is work under each of them however fast the machine is. */
 async function strike(options: Options, { crew, callers, nemesis, random, say, sample }: Field): Promise<void> {
-  const { tasks, kills, redisKills, failovers, seconds } = options
+  const { tasks, kills, 'redis-kills': redisKills, failovers, minutes: seconds } = options
   await within(START_MS, () => crew.running === PROCESSES)
   const startedAt = Date.now()
-  const between = () => LEAST_MS + random() * (MOST_MS - LEAST_MS)
+  const blows = new Blows(crew, random)
   const share = (done: number, all: number) => (all === 0 ? 1 : Math.min(1, done / all))
   const ofServer = () => share(nemesis.count('kill') + nemesis.count('failover'), redisKills + failovers)
   const progress = () => Math.min(share(crew.kills, kills), ofServer(), share(Date.now() - startedAt, seconds * 1_000))
   let isOver = false
   const server = async () => {
     while (!isOver) {
-      await wait(between())
+      await wait(blows.between())
       if (isOver) return
       // what befalls a server that has taken nothing yet shows nothing; a slow machine may take its time
       if (callers.acknowledged === 0 && Date.now() < startedAt + START_MS) continue
@@ -170,7 +142,6 @@ async function strike(options: Options, { crew, callers, nemesis, random, say, s
     say(`the blows have ended: ${error}`)
     isOver = true
   })
-  let nextAt = Date.now() + between()
   let toldAt = Date.now()
   while (progress() < 1 && !isOver) {
     // the first tenth comes at once
@@ -178,14 +149,7 @@ async function strike(options: Options, { crew, callers, nemesis, random, say, s
     await wait(LOOK_MS)
     const now = Date.now()
     // one that is starting is struck too, but not all that there are
-    if (now >= nextAt && (crew.kills < kills || seconds > 0) && crew.running >= LEAST_RUNNING) {
-      nextAt = now + between()
-      const [pick, how, where] = [random(), random(), random()]
-      if (how < FREEZE_SHARE) crew.freeze(pick, FREEZE_MS)
-      else if (how < FREEZE_SHARE + AIM_SHARE)
-        crew.aim(pick, MOMENTS[Math.floor(where * MOMENTS.length)] as Moment, AIM_MS)
-      else crew.kill(pick)
-    }
+    if ((crew.kills < kills || seconds > 0) && crew.running >= LEAST_RUNNING) blows.fall(now)
     if (now >= toldAt + TELL_MS) {
       toldAt = now
       say(

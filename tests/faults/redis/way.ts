@@ -9,6 +9,7 @@
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { wait } from '../runner.ts'
 import { wholeCommands } from './commands.ts'
 
 export type Direction = 'requests' | 'answers'
@@ -174,5 +175,3 @@ export class Way {
     pair.server.destroy()
   }
 }
-
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -36,7 +36,7 @@ async function run(options: Options): Promise<void> {
   setup()
   const server = await startFlaky({
     faults: { ...FAULTS, seed: options.seed },
-    honoursKeys: options.breaks !== 'no-key',
+    honoursKeys: options.break !== 'no-key',
   })
   try {
     await using edge = await Edge.start({ object: { breaker: false, retryBudget: false, concurrency: 6 } })

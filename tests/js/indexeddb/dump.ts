@@ -10,7 +10,12 @@ interface DumpedStore {
   readonly name: string
   readonly keyPath: string | string[] | null
   readonly indexes: readonly { readonly name: string; readonly keyPath: string | string[]; readonly unique: boolean }[]
-  readonly records: readonly { readonly key: unknown; readonly value: unknown }[]
+  readonly records: readonly Record[]
+}
+
+interface Record {
+  readonly key: unknown
+  readonly value: unknown
 }
 
 const done = <T>(request: IDBRequest<T>): Promise<T> =>
@@ -55,6 +60,40 @@ export async function load({ name, version, stores }: Dump, as: string = name): 
     }
   }
   database.close()
+}
+
+/** A dump as a file keeps it: a record that holds its own key is its value alone. */
+export function kept(text: string): Dump {
+  const { stores, ...rest } = unfold(JSON.parse(text)) as Dump
+  return { ...rest, stores: stores.map((store) => ({ ...store, records: store.records.map(keyed(store)) })) }
+}
+
+const keyed =
+  ({ keyPath }: DumpedStore) =>
+  (record: object) =>
+    (typeof keyPath === 'string' ? { key: Reflect.get(record, keyPath), value: record } : record) as Record
+
+/** A list whose entries are alike is `{ "$same": ..., "$each": [...] }` there: each entry adds to what is the same. */
+function unfold(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unfold)
+  if (!isFields(value)) return value
+  const { $same, $each } = value
+  if (isFields($same) && Array.isArray($each)) return $each.map((each) => unfold(added($same, each)))
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, unfold(part)]))
+}
+
+interface Fields {
+  readonly [name: string]: unknown
+}
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function added(same: Fields, each: Fields): Fields {
+  const parts = Object.entries(each).map(([name, part]) => {
+    const before = same[name]
+    return [name, isFields(before) && isFields(part) ? added(before, part) : part]
+  })
+  return { ...same, ...Object.fromEntries(parts) }
 }
 
 /** What JSON has no word for is written as an object with one name that begins with `$`. */

@@ -1,11 +1,7 @@
-/** What a soak calls flat, and a short one from beginning to end. */
+/** What a soak calls flat. */
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { areFlat, type Window } from './flat.ts'
-import { readOptions } from './options.ts'
 
 const STEADY: Window = {
   at: 0,
@@ -52,22 +48,4 @@ describe('flat', () => {
   test('is nothing that was not measured', () => {
     expect(grown([])).toHaveLength(5)
   })
-})
-
-test('four processes deliver all once, and say over time what they need', { timeout: 60_000 }, async () => {
-  const program = fileURLToPath(new URL('./run.ts', import.meta.url))
-  const words = ['--seconds', '3', '--per-second', '40']
-  const child = spawn(process.execPath, [program, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  const [code] = await once(child, 'close')
-  expect(output).toMatch(/RSS MiB .*late p99/)
-  expect(output.split('\n').filter((line) => /^ +[123]\.0 +\d/.test(line))).toHaveLength(3)
-  expect(output).toMatch(/✓ lost +0/)
-  expect(code).toBe(0)
-})
-
-test('a soak lasts for 15 minutes unless it is told otherwise, and names what it cannot read', () => {
-  expect(readOptions([])).toEqual({ seconds: 900, perSecond: 200, failing: 20, processes: 4, seed: 1 })
-  expect(() => readOptions(['--failing', 'all'])).toThrow("--failing: expected a whole number from 0 to 90, got 'all'")
 })
