@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { QueueFullError } from '../../js/index.ts'
+import { QueueFullError, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { always, type Fakes, ORDERS, setup } from './setup.ts'
 
 const A = 'https://a.test/'
@@ -95,4 +95,15 @@ test('S17 a lost connection that cannot be kept is the caller’s own error', as
   server.reply(503).fail(lost)
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   await expect(queue.fetch(ORDERS)).rejects.toBe(lost)
+})
+
+test('where only concurrency is given, one origin may have all of it', () => {
+  const limits = (options: RetryQueueOptions) => {
+    const { concurrency, concurrencyPerOrigin } = new RetryQueue(options)
+    return [concurrency, concurrencyPerOrigin]
+  }
+  expect(limits({})).toEqual([6, 3])
+  expect(limits({ concurrency: 10 })).toEqual([10, 10])
+  expect(limits({ concurrency: 1 })).toEqual([1, 1])
+  expect(limits({ concurrencyPerOrigin: 2 })).toEqual([6, 2])
 })

@@ -66,7 +66,7 @@ export function worker({ hasSync = true } = {}): Worker {
   const rest = async (): Promise<void> => {
     // an IndexedDB that is played in Node takes real turns
     for (let i = 0; i < 30; i++) {
-      await new Promise((resolve) => setTimeout(resolve))
+      await new Promise((resolve) => setImmediate(resolve))
       await clock.advance(0)
     }
   }
