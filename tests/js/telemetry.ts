@@ -12,7 +12,8 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
-import type { RetryQueue } from '../../js/index.ts'
+import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
+import { type Fakes, setup } from './setup.ts'
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -94,4 +95,17 @@ export function attach(queue: RetryQueue, options: OpenTelemetryOptions = {}): T
   const { tracerProvider, meterProvider } = telemetry
   onTestFinished(attachOpenTelemetry(queue, { tracerProvider, meterProvider, ...options }))
   return telemetry
+}
+
+export interface Traced extends Fakes {
+  readonly telemetry: Telemetry
+  readonly detach: () => void
+}
+
+/** A queue on virtual time that is traced and measured. */
+export async function traced(options: RetryQueueOptions = {}, how: OpenTelemetryOptions = {}): Promise<Traced> {
+  const fakes = await setup(options)
+  const telemetry = new Telemetry()
+  const { tracerProvider, meterProvider } = telemetry
+  return { ...fakes, telemetry, detach: attachOpenTelemetry(fakes.queue, { tracerProvider, meterProvider, ...how }) }
 }

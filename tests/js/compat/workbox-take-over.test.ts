@@ -366,25 +366,6 @@ describe('S12 an entry with a credential', () => {
     await leftOver(made, 0)
   })
 
-  test('S5 its worker is killed before it was sent: the next one has it again, under the same key', async () => {
-    const made = await left([secret()])
-    const { open, kill, rest, sync } = made
-    const before = open()
-    replies(made, 503)
-    const synced = sync()
-    await vi.waitFor(() => expect(made.server.hits).toBe(1))
-    await kill(before)
-    await synced
-    replies(made, 200)
-    open()
-    await rest()
-    expect(await sync()).toBe('well')
-    await rest()
-    expect(made.server.requests.map(({ headers }) => headers.get('authorization'))).toEqual([TOKEN, TOKEN])
-    expect(new Set(keysOf(made))).toHaveLength(1)
-    expect(await rowsOfWorkbox()).toEqual([])
-  })
-
   test('is ours at once where `credentials` gives one for its origin', async () => {
     const made = await left([secret()])
     const { open, sync } = made
