@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { bindGlue } from '../../js/core/instance.ts'
 import { bindKeys, type Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
@@ -274,6 +274,6 @@ test('a URL that is none is refused whoever hashes', async () => {
 test('Node has a digest that answers at once; a host without process has none', () => {
   expect(hostDigest()?.(new TextEncoder().encode('abc'))).toBe(digestOf(new TextEncoder().encode('abc')))
   vi.stubGlobal('process', undefined)
+  onTestFinished(() => void vi.unstubAllGlobals())
   expect(hostDigest()).toBeUndefined()
-  vi.unstubAllGlobals()
 })

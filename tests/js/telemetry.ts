@@ -69,12 +69,16 @@ export class Telemetry {
   }
 }
 
-/** As an application in Node sets it up: for the whole test file. */
-export function registerGlobals(): void {
+/** As an application in Node sets it up; what it returns takes that back. */
+export function registerGlobals(): () => void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(
     new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
   )
+  return () => {
+    context.disable()
+    propagation.disable()
+  }
 }
 
 /** `traceparent` of a span that was sampled. */

@@ -1,6 +1,5 @@
 /** The day of the change: what Workbox's own database holds becomes ours, whatever happens meanwhile. */
-import { IDBFactory } from 'fake-indexeddb'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { WorkboxDatabase } from '../../../js/compat/workbox/database.ts'
 import type { Queue } from '../../../js/compat/workbox.ts'
@@ -9,13 +8,7 @@ import { changeWorkbox, ORDERS, post, rowsOfWorkbox, SITE, type Worker, workbox,
 
 const TOKEN = 'Bearer of-the-caller-Jx81Qz'
 
-beforeEach(() => {
-  globalThis.indexedDB = new IDBFactory()
-})
-
 const bodiesOf = ({ server }: Worker): string[] => server.requests.map(({ body }) => body)
-const keysOf = ({ server }: Worker): (string | null)[] =>
-  server.requests.map(({ headers }) => headers.get('idempotency-key'))
 const replies = ({ server }: Worker, ...statuses: number[]): void => {
   for (const status of statuses) server.reply(status)
 }

@@ -1,14 +1,9 @@
 /** Workbox's queue over ours: what the cases that run with both libraries in tests/browser/workbox-compat do not ask. */
-import { IDBFactory } from 'fake-indexeddb'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Queue } from '../../../js/compat/workbox.ts'
 import { ORDERS, post, worker } from './worker.ts'
 
 const TAG = 'workbox-background-sync:orders'
-
-beforeEach(() => {
-  globalThis.indexedDB = new IDBFactory()
-})
 
 describe('entries', () => {
   test('one that another process has pushed is found', async () => {

@@ -1,6 +1,7 @@
 /** A service worker in Node: its globals, the browser's part of Background Sync, Workbox's own queue and its database. */
 
 import 'fake-indexeddb/auto'
+import { IDBFactory } from 'fake-indexeddb'
 import { onTestFinished, vi } from 'vitest'
 import type { Queue as WorkboxQueue } from 'workbox-background-sync/Queue.js'
 import type { TaskStore } from '../../../js/api/store.ts'
@@ -52,6 +53,7 @@ export function worker({ hasSync = true } = {}): Worker {
     if (made.isRefusing) throw new DOMException('Permission denied.', 'NotAllowedError')
     asked.push(tag)
   }
+  vi.stubGlobal('indexedDB', new IDBFactory())
   vi.stubGlobal('registration', hasSync ? { sync: { register } } : {})
   vi.stubGlobal('location', new URL(`${SITE}/worker.js`))
   vi.stubGlobal('self', globalThis)
