@@ -115,15 +115,6 @@ test('waitMs counts from the call, so a slow attempt takes its share', async () 
   expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
 })
 
-test('waitMs 0 means: never wait', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503)
-  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 0 } }))
-  await clock.settle()
-  expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
-  expect(server.hits).toBe(1)
-})
-
 test('without waitMs the caller waits 30 s at most', async () => {
   const { queue, server, clock } = await setup({ policy: { maxAttempts: 10 } })
   always(server, 503)

@@ -152,7 +152,7 @@ const CALLS: readonly (readonly [what: string, init: (text: string) => RedriveIn
   ['a mode', (text) => ({ redrive: { mode: text as 'defer' } })],
 ]
 
-test.each(CALLS)('S18 %s of 100,000 characters is refused or taken', async (_, init, texts) => {
+test.for(CALLS)('S18 %s of 100,000 characters is refused or taken', async ([, init, texts]) => {
   const fakes = await setup(STORED())
   await takes((text) => asked(fakes, text, ORIGIN, { ...POST, ...init(text) }), texts)
 })

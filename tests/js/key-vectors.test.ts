@@ -175,16 +175,6 @@ test('rows of one group have one key, rows of two groups have two', () => {
 })
 
 const urls = vectors<{ url: string; normalized: string | null }>('urls')
-const keyOf = (url: string) => keys.fingerprint({ method: 'GET', url, contentType: '', body: '' })
-
-test('two URLs have one key exactly when they have one normalized form', () => {
-  for (const { url, normalized } of urls) {
-    if (normalized === null) expect(() => keyOf(url), url).toThrow(TypeError)
-    else expect([url, keyOf(url)]).toEqual([url, keyOf(normalized)])
-  }
-  const forms = urls.flatMap(({ normalized }) => normalized ?? [])
-  expect(new Set(forms.map(keyOf)).size).toBe(new Set(forms).size)
-})
 
 /** `new URL(url).href` without user, password and fragment, escapes in capitals; null: not absolute, or not http(s). */
 function byPlatform(text: string): string | null {

@@ -74,20 +74,6 @@ test.each(HOOKS)(
   },
 )
 
-test('S12 a process that signs, and sends keys under another header, leaves a webhook to one that has both', async () => {
-  const it = world()
-  const sender = await it.open({ sign, idempotency })
-  sender.queue.pause()
-  await sender.queue.enqueue(ORDERS, KEYED)
-  await it.close(sender)
-  const other = await it.open({ sign, credentials })
-  await it.clock.advance(3_600_000)
-  expect([it.server.hits, other.queue.stats().lacking]).toEqual([0, ['header webhook-id']])
-  await it.open({ sign, credentials, idempotency: { header: 'webhook-id' } })
-  await it.clock.advance(1_000)
-  expect(it.server.requests.map(({ headers }) => headers.get('webhook-id'))).toEqual(['msg_1'])
-})
-
 test('a task without a key, and one whose key has the default header, need no header', async () => {
   const it = world()
   for (const header of ['webhook-id', 'idempotency-key']) {

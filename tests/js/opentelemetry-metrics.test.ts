@@ -1,7 +1,7 @@
 /** The queue in numbers, and how many of them there can be. */
 
 import { beforeAll, expect, test } from 'vitest'
-import { attachOpenTelemetry } from '../../js/adapters/opentelemetry.ts'
+import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
 import { type QueueStats, RetryQueue } from '../../js/index.ts'
 import { ORDERS } from './setup.ts'
 import { registerGlobals, Telemetry, traced } from './telemetry.ts'

@@ -76,14 +76,6 @@ test('S7 a fetch with an orderKey has no free first attempt: it counts in concur
   expect(queue.stats()).toMatchObject({ firstAttemptSucceeded: 0, succeeded: 2 })
 })
 
-test('its events are those of an enqueued task', async () => {
-  const { queue, clock, events } = await setup()
-  const call = watch(queue.fetch(at('1'), A))
-  await clock.settle()
-  expect(call.value?.status).toBe(200)
-  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
-})
-
 test('S5 it is sent with its key, also first', async () => {
   const { queue, server, clock } = await setup()
   server.reply(503)

@@ -6,10 +6,16 @@ import { onTestFinished, vi } from 'vitest'
 import type { Queue as WorkboxQueue } from 'workbox-background-sync/Queue.js'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { Queue, type QueueOptions } from '../../../js/compat/workbox.ts'
+import { RetryQueue } from '../../../js/index.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../../js/testing.ts'
 import { withMethods } from '../durable-setup.ts'
 import { Events, NO_GATES, PLAIN_CURVE } from '../setup.ts'
+
+// a queue waits ten seconds, of real time, for its chunks: on a busy machine they are here before
+const early = new RetryQueue({ store: memoryStore(), principal: null, warn: false })
+await early.ready
+await early.close()
 
 export const SITE = 'https://site.test'
 export const ORDERS = `${SITE}/orders`

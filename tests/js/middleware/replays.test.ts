@@ -146,16 +146,6 @@ for (const skin of skins) {
     },
   )
 
-  test(`${name}: a request that is repeated by its client while its task waits is the same task`, async () => {
-    const { origin, queue } = await service(skin, { handler: failing(1_000), options: LATER })
-    const post = () =>
-      fetch(`${origin}/orders`, { method: 'POST', headers: { ...json, 'idempotency-key': 'k' }, body: '{}' })
-    const ids = [await post(), await post()].map(({ headers }) => headers.get('redrive-task-id'))
-    expect(ids[0]).toMatch(/^[\da-f-]{36}$/)
-    expect(ids[1]).toBe(ids[0])
-    expect((await queue.list()).tasks).toHaveLength(1)
-  })
-
   test(`${name}: a request whose task has ended without success is not promised again`, async () => {
     const { origin, queue } = await service(skin, { handler: failing(1_000), options: { policy: { maxAttempts: 2 } } })
     const post = () =>
