@@ -3,6 +3,7 @@ import { always, gaps, ORDERS, setup } from './setup.ts'
 
 test('the receipt names task, key and durability, and the first attempt is the queue’s', async () => {
   const { queue, server, clock, events } = await setup()
+  server.reply(503).reply(200, {}, 'done')
   const receipt = await queue.enqueue(ORDERS, { method: 'POST', body: 'x' })
   expect(receipt).toEqual({
     taskId: expect.stringMatching(/^[\da-f-]{36}$/),
@@ -10,10 +11,12 @@ test('the receipt names task, key and durability, and the first attempt is the q
     durability: 'memory',
     deduplicated: false,
   })
-  await clock.settle()
+  await clock.advance(1_000)
   expect(server.requests[0]?.headers.get('idempotency-key')).toBe(receipt.idempotencyKey)
-  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
-  expect(queue.stats()).toMatchObject({ firstAttemptSucceeded: 0, succeeded: 1, attempts: 1 })
+  expect(events.names()).toEqual(['queued', 'attempt', 'retry', 'attempt', 'succeeded'])
+  expect(events.of('attempt').map(({ context }) => context.attemptNumber)).toEqual([1, 2])
+  expect(await events.of('succeeded')[0]?.response?.text()).toBe('done')
+  expect(queue.stats()).toMatchObject({ firstAttemptSucceeded: 0, succeeded: 1, attempts: 2 })
 })
 
 test('a safe method has no key in its receipt', async () => {

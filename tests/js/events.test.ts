@@ -13,15 +13,6 @@ test('per task: queued, retry and attempt in turn, and one end', async () => {
   expect(events.of('retry').map(({ delayMs }) => delayMs)).toEqual([1_000, 2_000, 4_000])
 })
 
-test('an enqueued task begins with attempt 1', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(503)
-  await queue.enqueue(ORDERS)
-  await clock.advance(1_000)
-  expect(events.names()).toEqual(['queued', 'attempt', 'retry', 'attempt', 'succeeded'])
-  expect(events.of('attempt').map(({ context }) => context.attemptNumber)).toEqual([1, 2])
-})
-
 test.each<[name: string, statuses: number[]]>([
   ['succeeded', [503, 200]],
   ['exhausted', [503, 404]],
@@ -80,14 +71,6 @@ test('succeeded carries a response of its own: reading it takes nothing from the
   await clock.advance(1_000)
   expect(await events.of('succeeded')[0]?.response?.text()).toBe('done')
   expect(await (await answer).text()).toBe('done')
-})
-
-test('succeeded of an enqueued task carries its response', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(200, {}, 'done')
-  await queue.enqueue(ORDERS)
-  await clock.settle()
-  expect(await events.of('succeeded')[0]?.response?.text()).toBe('done')
 })
 
 test('idle is told when the last task has ended', async () => {

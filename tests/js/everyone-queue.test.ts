@@ -1,10 +1,11 @@
 // A queue over a store for everyone: it sends for all tenants, each with its own lane, and knows each server once.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { NewTask } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { closeNow } from './setup.ts'
 import { newTask, ORIGIN } from './store-contract/kit.ts'
 
 type Answer = (
@@ -47,14 +48,15 @@ async function setup(answer: Answer, more: ConstructorParameters<typeof RetryQue
     },
     credentials: {},
   })
+  onTestFinished(() => closeNow(queue, clock))
   await queue.ready
-  return { clock, store, queue, sent }
+  return { clock, store, queue, sent, settings: host.settings }
 }
 
 const OK: Answer = () => ({ status: 200 })
 
 test('S16 sends the tasks of every tenant, each by the sender of its own tenant', async () => {
-  const { clock, store, queue, sent } = await setup(OK)
+  const { clock, store, sent } = await setup(OK)
   const tenants = Array.from({ length: 200 }, (_, i) => (i % 3 === 0 ? null : `tenant-${i % 7}`))
   const tasks = tenants.map((tenant) => task(tenant))
   await store.enqueue(tasks)
@@ -63,7 +65,6 @@ test('S16 sends the tasks of every tenant, each by the sender of its own tenant'
   const tenantOf = new Map(tasks.map(({ idempotencyKey, principal }) => [idempotencyKey, principal]))
   expect(sent.filter(({ key, tenant }) => tenantOf.get(key) !== tenant)).toEqual([])
   expect(await store.counts()).toMatchObject({ pending: 0, succeeded: 200 })
-  await queue.close()
 })
 
 test('a server that tells one tenant to wait holds that tenant, and no other', async () => {
@@ -77,7 +78,6 @@ test('a server that tells one tenant to wait holds that tenant, and no other', a
   expect(sent.map(({ tenant }) => String(tenant)).sort()).toEqual(['loud', 'null', 'quiet'])
   const [held] = (await store.list({ principal: 'loud', limit: 1 })).tasks
   expect((await queue.explain(held?.taskId ?? '', { allPrincipals: true })).at(-1)).toMatchObject({ kind: 'waits' })
-  await queue.close()
 })
 
 test('L4 a server that is down for one tenant is down for all: its circuit opens once', async () => {
@@ -91,25 +91,23 @@ test('L4 a server that is down for one tenant is down for all: its circuit opens
   await store.enqueue([task('quiet')])
   await clock.advance(100)
   expect(sent.slice(before).filter(({ tenant }) => tenant === 'quiet')).toEqual([])
-  await queue.close()
 })
 
 test('the circuit of one origin keeps no other back, not even for the same tenant', async () => {
-  const { clock, store, queue, sent } = await setup((_, url) => ({ status: url.startsWith(ORIGIN) ? 503 : 200 }))
+  const { clock, store, sent } = await setup((_, url) => ({ status: url.startsWith(ORIGIN) ? 503 : 200 }))
   await store.enqueue(Array.from({ length: 40 }, () => task('loud')))
   await clock.advance(20_000)
   const before = sent.length
   await store.enqueue([task('loud', { targetUrl: 'https://other.test/x' })])
   await clock.advance(100)
   expect(sent.slice(before).map(({ url }) => url)).toContain('https://other.test/x')
-  await queue.close()
 })
 
 test('S7 one origin gets no more at once than its limit, over all tenants', async () => {
   let running = 0
   let most = 0
-  const { clock, store, queue } = await setup(OK, { concurrencyPerOrigin: 3 })
-  internalsOf(queue).host.settings.sendingOf = () => ({
+  const { clock, store, settings } = await setup(OK, { concurrencyPerOrigin: 3 })
+  settings.sendingOf = () => ({
     fetch: async () => {
       most = Math.max(most, ++running)
       await new Promise<void>((done) => clock.after(50, done))
@@ -122,12 +120,11 @@ test('S7 one origin gets no more at once than its limit, over all tenants', asyn
   await clock.advance(10_000)
   expect(await store.counts()).toMatchObject({ succeeded: 60 })
   expect(most).toBe(3)
-  await queue.close()
 })
 
 test('a target that is refused when it is to be sent ends its task at once, and no circuit hears of it', async () => {
-  const { clock, store, queue, sent } = await setup(OK)
-  internalsOf(queue).host.settings.sendingOf = () => ({
+  const { clock, store, queue, sent, settings } = await setup(OK)
+  settings.sendingOf = () => ({
     fetch: async () => {
       throw Object.assign(new Error('refused by the rule private'), { unmade: { reason: 'target_refused' } })
     },
@@ -144,11 +141,10 @@ test('a target that is refused when it is to be sent ends its task at once, and 
     attempts: [{ attemptNumber: 1, errorMessage: 'refused by the rule private' }],
   })
   expect(queue.stats({ allPrincipals: true }).origins[ORIGIN]?.circuit ?? 'CLOSED').toBe('CLOSED')
-  await queue.close()
 })
 
 test('S8 a pause of the store keeps a tenant back, also where the runner has it in view', async () => {
-  const { clock, store, queue, sent } = await setup(OK)
+  const { clock, store, sent } = await setup(OK)
   await store.pauses?.put({ id: 'p', principal: 'loud', at: clock.now() })
   await store.enqueue([task('loud'), task('quiet')])
   await clock.advance(60_000)
@@ -156,13 +152,11 @@ test('S8 a pause of the store keeps a tenant back, also where the runner has it 
   await store.pauses?.lift('p')
   await clock.advance(10)
   expect(sent.map(({ tenant }) => tenant)).toEqual(['quiet', 'loud'])
-  await queue.close()
 })
 
 test('the life of a lease is the one that the service sets', async () => {
-  const { clock, store, queue } = await setup(OK)
-  const { host } = internalsOf(queue)
-  expect(host.settings.leaseMs).toBeUndefined()
+  const { clock, store, settings } = await setup(OK)
+  expect(settings.leaseMs).toBeUndefined()
   let claimedMs: number | undefined
   const turn = store.turn.bind(store)
   store.turn = (step) => {
@@ -172,13 +166,11 @@ test('the life of a lease is the one that the service sets', async () => {
   await store.enqueue([task('acme')])
   await clock.advance(100)
   expect(claimedMs).toBe(30_000)
-  await queue.close()
 })
 
 test('an attempt that its sender gives back is not counted and made later, and no circuit hears of it', async () => {
-  const { clock, store, queue, sent } = await setup(OK)
+  const { clock, store, queue, sent, settings } = await setup(OK)
   let refusals = 0
-  const { settings } = internalsOf(queue).host
   const { sendingOf: send } = settings
   if (!send) throw new Error('nothing sends')
   settings.sendingOf = (record) => ({
@@ -198,16 +190,15 @@ test('an attempt that its sender gives back is not counted and made later, and n
   const { attempts } = await store.attempts(taskId, { limit: 10 })
   expect(attempts[0]).toMatchObject({ errorMessage: 'its body is away', kind: 'released' })
   expect(queue.stats({ allPrincipals: true }).origins[ORIGIN]?.circuit ?? 'CLOSED').toBe('CLOSED')
-  await queue.close()
 })
 
 test('S16 a credential of the queue itself goes with no task of a service', async () => {
   const seen: (string | null)[] = []
-  const { clock, store, queue } = await setup(OK, {
+  const { clock, store, settings } = await setup(OK, {
     credentials: { [ORIGIN]: () => ({ authorization: 'Bearer of-the-queue' }) },
     sign: () => ({ 'x-signature': 'of-the-queue' }),
   })
-  internalsOf(queue).host.settings.sendingOf = ({ principal }) => ({
+  settings.sendingOf = ({ principal }) => ({
     fetch: async (_, init) => {
       const headers = new Headers(init?.headers)
       seen.push(headers.get('authorization'), headers.get('x-signature'))
@@ -218,12 +209,10 @@ test('S16 a credential of the queue itself goes with no task of a service', asyn
   await store.enqueue([task('acme'), task('other')])
   await clock.advance(1_000)
   expect(seen.sort()).toEqual(['Bearer of-acme', null, null, null].sort())
-  await queue.close()
 })
 
 test('a task that may not have what it needs is parked, and goes on when it may', async () => {
-  const { clock, store, queue, sent } = await setup(OK)
-  const { settings } = internalsOf(queue).host
+  const { clock, store, sent, settings } = await setup(OK)
   const { sendingOf: send } = settings
   if (!send) throw new Error('nothing sends')
   let isRefused = true
@@ -247,5 +236,4 @@ test('a task that may not have what it needs is parked, and goes on when it may'
   await store.unpark?.({})
   await clock.advance(1_000)
   expect(sent).toHaveLength(1)
-  await queue.close()
 })

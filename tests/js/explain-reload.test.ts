@@ -3,14 +3,15 @@
 import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import type { AttemptLog, Decision } from '../../js/index.ts'
-import { RetryQueue } from '../../js/index.ts'
+import { type Decision, RetryQueue, type TaskStore } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { type Process, type World, withMethods, world } from './durable-setup.ts'
 import { dataOf, enqueued, lastOf, lines, POST } from './explain-setup.ts'
 import { closeNow, forApi, ORDERS, PLAIN_CURVE } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
+
+const OWN_DELAY = 'waits: waits for its own delay until 00:00:01'
 
 /** What the next process says of it, which starts nothing itself. */
 async function afterReload(scene: World, before: Process, taskId: string): Promise<readonly Decision[]> {
@@ -150,23 +151,6 @@ test('given up while it waited, cancelled while it waited: when, and not when it
   expect(end?.at).toBeGreaterThanOrEqual(start + 30_000)
 })
 
-test('S13 put back from the dead letters by another process', async () => {
-  const scene = world()
-  const first = await scene.open({ policy: { maxAttempts: 1 } })
-  scene.server.reply(503)
-  const taskId = await enqueued({ ...scene, ...first })
-  await scene.close(first)
-  const second = await scene.open()
-  second.queue.pause()
-  await second.queue.deadLetters.redrive(taskId)
-  const decisions = await second.queue.explain(taskId)
-  expect(lines(decisions).slice(2)).toEqual([
-    'exhausted: 503; given up: max_attempts',
-    'redriven: put back from the dead letters, attempts counted anew',
-    'waits: waits for resume()',
-  ])
-})
-
 test('cancelled in flight: its attempt is told once', async () => {
   const scene = world()
   const first = await scene.open()
@@ -177,42 +161,29 @@ test('cancelled in flight: its attempt is told once', async () => {
   expect((await afterReload(scene, first, taskId)).map(({ kind }) => kind)).toEqual(['queued', 'attempt', 'cancelled'])
 })
 
-test('a store that keeps attempts only is told as far as they go, with their numbers', async () => {
-  const scene = world((store) => withMethods(store, { history: undefined as never }))
+test.for<[what: string, history: (store: TaskStore) => TaskStore['history'], said: readonly string[]]>([
+  ['what has no history', () => undefined, ['retry: 503; next in 1 s, at 00:00:01', OWN_DELAY]],
+  [
+    'S20 what a version wrote that knew no data',
+    (store) => async (taskId) => ((await store.history?.(taskId)) ?? []).map(({ kind: _, data: __, ...log }) => log),
+    ['retry: 503: next at 00:00:01', OWN_DELAY],
+  ],
+  [
+    'S20 what a later version calls by a name of its own',
+    (store) => async (taskId) =>
+      ((await store.history?.(taskId)) ?? []).map((log) => ({
+        ...log,
+        kind: 'moved' as never,
+        decision: 'moved to a friend',
+      })),
+    ['moved: moved to a friend', OWN_DELAY],
+  ],
+])('%s is told as far as it goes, in its own words', async ([, historyOf, said]) => {
+  const scene = world((store) => withMethods(store, { history: historyOf(store) as never }))
   const first = await scene.open()
   scene.server.reply(503)
   const taskId = await enqueued({ ...scene, ...first })
-  expect(dataOf(await first.queue.explain(taskId))).toMatchObject([
-    { kind: 'queued' },
-    { kind: 'attempt' },
-    { kind: 'retry', delayMs: 1_000 },
-    { kind: 'waits', gate: 'due' },
-  ])
-})
-
-test('S20 what a version wrote that knew no data is told in its own words', async () => {
-  const scene = world((store) => {
-    const old = ({ kind: _, data: __, ...log }: AttemptLog): AttemptLog => log
-    return withMethods(store, { history: async (taskId) => (await store.history(taskId)).map(old) })
-  })
-  const first = await scene.open()
-  scene.server.reply(503)
-  const taskId = await enqueued({ ...scene, ...first })
-  expect(lines(await first.queue.explain(taskId)).slice(2)).toEqual([
-    'retry: 503: next at 00:00:01',
-    'waits: waits for its own delay until 00:00:01',
-  ])
-})
-
-test('S20 what a later version calls by a name of its own is told in its own words', async () => {
-  const scene = world((store) => {
-    const later = (log: AttemptLog): AttemptLog => ({ ...log, kind: 'moved' as never, decision: 'moved to a friend' })
-    return withMethods(store, { history: async (taskId) => (await store.history(taskId)).map(later) })
-  })
-  const first = await scene.open()
-  scene.server.reply(503)
-  const taskId = await enqueued({ ...scene, ...first })
-  expect(lines(await first.queue.explain(taskId))[2]).toBe('moved: moved to a friend')
+  expect(lines(await first.queue.explain(taskId)).slice(2)).toEqual(said)
 })
 
 test('S20 a file of the first layout explains what it has', async () => {

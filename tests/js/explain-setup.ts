@@ -1,11 +1,20 @@
 /** What the tests of explain() share: a task, and its decisions as lines, as data, or the last alone. */
 
-import { expect, onTestFinished, vi } from 'vitest'
-import type { Decision } from '../../js/index.ts'
-import { type Fakes, ORDERS } from './setup.ts'
+import { onTestFinished, vi } from 'vitest'
+import type { Decision, RetryQueueOptions } from '../../js/index.ts'
+import { world } from './durable-setup.ts'
+import { type Fakes, ORDERS, setup } from './setup.ts'
 
 /** A queue in memory, or a process on a store. */
 export type Stage = Pick<Fakes, 'queue' | 'server' | 'clock'>
+
+export const KINDS: Readonly<Record<'memory' | 'a store', (options?: RetryQueueOptions) => Promise<Stage>>> = {
+  memory: setup,
+  'a store': async (options) => {
+    const { open, server, clock } = world()
+    return { ...(await open(options)), server, clock }
+  },
+}
 
 export const POST = { method: 'POST', body: 'tea' } as const
 
@@ -23,11 +32,6 @@ export const lines = (decisions: readonly Decision[]): string[] => decisions.map
 export const dataOf = (decisions: readonly Decision[]): object[] =>
   decisions.map(({ kind, data }) => ({ kind, ...data }))
 export const lastOf = (decisions: readonly Decision[]): Decision | undefined => decisions.at(-1)
-
-/** Each line is this text, or matches this pattern; and there are no others. */
-export function expectLines(found: readonly string[], wanted: readonly (string | RegExp)[]): void {
-  expect(found).toEqual(wanted.map((line) => (line instanceof RegExp ? expect.stringMatching(line) : line)))
-}
 
 /** Until the test is over. */
 export function goOffline(): void {

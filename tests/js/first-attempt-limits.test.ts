@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { world } from './durable-setup.ts'
-import { always, NO_GATES, ORDERS, setup, watch } from './setup.ts'
+import { always, ORDERS, setup, watch } from './setup.ts'
 
 const LIMITED = { limitFirstAttempts: true, concurrency: 2 } as const
 
@@ -56,23 +56,6 @@ test('a call with room is sent at once and makes no task', async () => {
   expect(queue.stats()).toMatchObject({ firstAttemptSucceeded: 10, depth: 0 })
 })
 
-test('S7 retries and calls share the limit', async () => {
-  const { fetch, running, answer } = slow()
-  const { queue, clock } = await setup({ ...LIMITED, fetch })
-  await queue.enqueue(`${ORDERS}/task`)
-  const calls = ids(3).map((url) => watch(queue.fetch(url)))
-  await clock.settle()
-  expect(running).toHaveLength(2)
-  answer(503)
-  for (let i = 0; i < 20; i++) {
-    await clock.advance(500)
-    expect(running.length).toBeLessThanOrEqual(2)
-    answer()
-  }
-  await clock.advance(5_000)
-  expect(calls.map(({ state }) => state)).toEqual(['resolved', 'resolved', 'resolved'])
-})
-
 test.each([false, true])(
   'S7 a deferred call keeps its place after its 202, while its attempt goes on, stored: %j',
   async (isStored) => {
@@ -94,14 +77,6 @@ test.each([false, true])(
     expect(events.of('succeeded')).toHaveLength(2)
   },
 )
-
-test('S7 concurrencyPerOrigin holds for them too', async () => {
-  const { fetch, running } = slow()
-  const { queue, clock } = await setup({ ...LIMITED, concurrency: 10, concurrencyPerOrigin: 1, fetch })
-  for (const url of [...ids(3), 'https://other.test/']) void queue.fetch(url).catch(() => {})
-  await clock.settle()
-  expect(running).toHaveLength(2)
-})
 
 test('a call that fails gives up its place for the time that it waits', async () => {
   const { queue, server, clock } = await setup({ ...LIMITED, concurrency: 1 })
@@ -138,24 +113,6 @@ test('a call that waits longer than waitMs for its place is told so, unsent', as
   await clock.advance(5_001)
   expect(second).toMatchObject({ state: 'rejected', error: { name: 'ExhaustedError' } })
   expect(urls).toHaveLength(1)
-})
-
-test('places of a durable queue hold back its claims, and come back', async () => {
-  const { fetch, running, answer } = slow()
-  const { open, clock } = world()
-  const { queue } = await open({ ...NO_GATES, limitFirstAttempts: true, concurrency: 1, fetch })
-  const call = watch(queue.fetch(ORDERS))
-  await clock.settle()
-  await queue.enqueue(`${ORDERS}/task`, { method: 'POST' })
-  await clock.advance(3_000)
-  expect(running).toHaveLength(1)
-  answer()
-  await clock.advance(3_000)
-  expect(call.state).toBe('resolved')
-  expect(running).toHaveLength(1)
-  answer()
-  await clock.advance(1_000)
-  expect(queue.stats().depth).toBe(0)
 })
 
 test('S7 concurrency can be set anew, and holds at once', async () => {

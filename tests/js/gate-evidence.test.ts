@@ -3,6 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { bySize } from '../size.ts'
 import { closeNow, ORDERS, setup, watch } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
@@ -18,6 +19,17 @@ function untouched(options: RetryQueueOptions = {}) {
   return { queue, server, clock }
 }
 
+/** Sends until the circuit is so; the first call starts the core. */
+async function until(state: string, { queue, clock }: ReturnType<typeof untouched>, send: () => Promise<unknown>) {
+  const circuit = () => queue.stats().origins[ORIGIN]?.circuit
+  for (let i = 0; i < ENOUGH && circuit() !== state; i++) {
+    await send()
+    if (i === 0) await queue.ready
+    await clock.advance(10)
+  }
+  expect(circuit()).toBe(state)
+}
+
 const KINDS: [string, RetryQueueOptions, RequestInit & { redrive?: object }][] = [
   ['without a key', { idempotency: false }, POST],
   ['too large to be kept', { maxBodyBytes: 1 }, POST],
@@ -27,32 +39,22 @@ const KINDS: [string, RetryQueueOptions, RequestInit & { redrive?: object }][] =
 test.each(KINDS)(
   'failures of calls %s open the circuit, though the core was not there for the first',
   async (_, options, init) => {
-    const { queue, server, clock } = untouched(options)
-    for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'OPEN'; i++) {
-      server.reply(503)
-      expect((await queue.fetch(ORDERS, init)).status).toBe(503)
-      // the first one starts the core
-      if (i === 0) await queue.ready
-      await clock.advance(10)
-    }
-    expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+    const it = untouched(options)
+    await until('OPEN', it, async () => {
+      it.server.reply(503)
+      expect((await it.queue.fetch(ORDERS, init)).status).toBe(503)
+    })
   },
 )
 
 test.each(KINDS)('and successes of calls %s close it', async (_, options, init) => {
-  const { queue, server, clock } = untouched({ ...options, breaker: { whenOpen: 'hold' } })
-  for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'OPEN'; i++) {
-    server.fail()
-    await queue.fetch(ORDERS, init).catch(() => {})
-    if (i === 0) await queue.ready
-    await clock.advance(10)
-  }
-  await clock.advance(6_250)
-  for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'CLOSED'; i++) {
-    await queue.fetch(ORDERS, init)
-    await clock.advance(10)
-  }
-  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('CLOSED')
+  const it = untouched({ ...options, breaker: { whenOpen: 'hold' } })
+  await until('OPEN', it, () => {
+    it.server.fail()
+    return it.queue.fetch(ORDERS, init).catch(() => {})
+  })
+  await it.clock.advance(6_250)
+  await until('CLOSED', it, () => it.queue.fetch(ORDERS, init))
 })
 
 test.each(KINDS)('limits that calls %s meet, each with its end, are no outage', async (_, options, init) => {
@@ -74,7 +76,7 @@ test('a server that limits each task once, for a second, answers its caller and 
     met.add(body)
     return new Response(null, { status: 429, headers: { 'retry-after': '1' } })
   }
-  for (let seed = 1n; seed <= 20n; seed++) {
+  for (let seed = 1n; seed <= bySize(5, 20); seed++) {
     met.clear()
     const { queue, clock } = untouched({ fetch: send, concurrency: 2, seed })
     const call = watch(queue.fetch(ORDERS, POST))
@@ -117,12 +119,9 @@ test('S8 the breaker is there without being asked for, in a page as on a server'
   onTestFinished(() => {
     vi.unstubAllGlobals()
   })
-  const { queue, server, clock } = untouched({ principal: null, idempotency: { origins: [ORIGIN] } })
-  for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'OPEN'; i++) {
-    server.reply(503)
-    await queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })
-    if (i === 0) await queue.ready
-    await clock.advance(10)
-  }
-  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+  const it = untouched({ principal: null, idempotency: { origins: [ORIGIN] } })
+  await until('OPEN', it, () => {
+    it.server.reply(503)
+    return it.queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })
+  })
 })

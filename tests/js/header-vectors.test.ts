@@ -1,6 +1,7 @@
-/** Which headers, values and URLs may be shown, every row through the wasm. */
+/** Which headers, values and URLs may be shown, every row through the wasm; and a sanitizer remembers what the core said of a name, and nothing else. */
 
 import { expect, onTestFinished, test } from 'vitest'
+import type { Engine } from '../../js/core/engine.ts'
 import { instantiate } from '../../js/core/file.ts'
 import { Sanitizer } from '../../js/core/sanitizer.ts'
 import { loadCore } from '../../js/core.ts'
@@ -23,12 +24,14 @@ function sanitizer(options: SanitizeOptions = {}): Sanitizer {
   return made
 }
 
+function kindOf({ headers, withheld, unknown }: ReturnType<typeof core.sanitizeHeaders>): string {
+  if (Object.keys(headers).length > 0) return 'kept'
+  return withheld.length > 0 ? 'withheld' : unknown.length > 0 ? 'unknown' : 'dropped'
+}
+
 function classOf({ name, persist = [], deny = [] }: HeaderRow): string {
   try {
-    const options = { persistHeaders: persist, denyHeaders: deny }
-    const { headers, withheld, unknown } = core.sanitizeHeaders([[name, 'v']], options)
-    if (Object.keys(headers).length > 0) return 'kept'
-    return withheld.length > 0 ? 'withheld' : unknown.length > 0 ? 'unknown' : 'dropped'
+    return kindOf(core.sanitizeHeaders([[name, 'v']], { persistHeaders: persist, denyHeaders: deny }))
   } catch (error) {
     return error instanceof TypeError ? 'refused' : String(error)
   }
@@ -41,13 +44,14 @@ test('S12 every header is kept, withheld, unknown, dropped or refused as its row
   expect(wrong).toEqual([])
 })
 
+const plain = vectors<HeaderRow>('headers').filter(
+  ({ persist, deny, class: kind }) => !persist && !deny && kind !== 'refused',
+)
+
 test('S12 a name has one class alone and among all others', () => {
-  const rows = vectors<HeaderRow>('headers').filter(
-    ({ persist, deny, class: kind }) => !persist && !deny && kind !== 'refused',
-  )
-  const { headers, withheld, unknown } = core.sanitizeHeaders(rows.map(({ name }) => [name, 'v'] as [string, string]))
+  const { headers, withheld, unknown } = core.sanitizeHeaders(plain.map(({ name }) => [name, 'v'] as [string, string]))
   const named = (kind: string) =>
-    [...new Set(rows.filter((row) => row.class === kind).map(({ name }) => name.toLowerCase()))].sort()
+    [...new Set(plain.filter((row) => row.class === kind).map(({ name }) => name.toLowerCase()))].sort()
   expect(Object.keys(headers).sort()).toEqual(named('kept'))
   expect([...withheld].sort()).toEqual(named('withheld'))
   expect([...unknown].sort()).toEqual(named('unknown'))
@@ -105,4 +109,94 @@ test('S12 bytes that core and script count differently are cut at the same place
 test("S12 urlSecrets 'keep' shows the URL as it is", () => {
   const shown = sanitizer({ urlSecrets: 'keep' })
   for (const { url } of urls) expect(shown.url(url)).toBe(url)
+})
+
+/** A sanitizer, and how often it asks the core about names. */
+function counting(options: SanitizeOptions = {}) {
+  let asked = 0
+  const { glue } = engine
+  class Counted extends glue.HeaderRules {
+    override classify(length: number): number {
+      asked++
+      return super.classify(length)
+    }
+  }
+  const sanitizer = new Sanitizer({ ...engine, glue: { ...glue, HeaderRules: Counted } } as Engine, options)
+  onTestFinished(() => sanitizer.free())
+  return { sanitizer, asked: () => asked }
+}
+
+const TOKEN = 'Bearer not-a-token-at-all'
+
+test('the core is asked about a name once', () => {
+  const { sanitizer, asked } = counting()
+  for (const value of ['a', 'b']) {
+    expect(sanitizer.headers([['X-Request-Id', value]]).headers).toEqual({ 'x-request-id': value })
+  }
+  expect(asked()).toBe(1)
+  sanitizer.headers([['x-request-id', 'c']])
+  expect(asked()).toBe(2) // in other letters
+})
+
+test('S12 a name that was harmless once does not vouch for a value', () => {
+  const { sanitizer } = counting()
+  const id = (value: string) => sanitizer.headers([['x-request-id', value]])
+  expect(id('1').headers).toEqual({ 'x-request-id': '1' })
+  expect(id(TOKEN)).toEqual({ headers: {}, withheld: ['x-request-id'], unknown: [] })
+  expect(id('2').headers).toEqual({ 'x-request-id': '2' })
+})
+
+test('S12 of a header of which one value is a secret nothing is kept, in whatever order', () => {
+  const { sanitizer } = counting()
+  for (const values of [
+    ['1', TOKEN],
+    [TOKEN, '1'],
+  ]) {
+    const given = [...values.map((value) => ['baggage', value] as const), ['accept', '*/*'] as const]
+    expect(sanitizer.headers(given)).toEqual({ headers: { accept: '*/*' }, withheld: ['baggage'], unknown: [] })
+  }
+})
+
+test('each name has its class however many others came before, and again', () => {
+  const { sanitizer } = counting()
+  const wrong = () => plain.filter((row) => kindOf(sanitizer.headers([[row.name, 'v']])) !== row.class)
+  expect(plain.length).toBeGreaterThan(256) // more than are remembered
+  expect(wrong()).toEqual([])
+  expect(wrong()).toEqual([])
+})
+
+test('a name too long to be remembered is asked about each time', () => {
+  const { sanitizer, asked } = counting({ persistHeaders: ['x-*'] })
+  const name = `x-${'a'.repeat(63)}`
+  for (const value of ['1', '2']) expect(sanitizer.headers([[name, value]]).headers).toEqual({ [name]: value })
+  expect(asked()).toBe(2)
+})
+
+test('a refused name is refused again', () => {
+  const { sanitizer } = counting()
+  for (let time = 0; time < 2; time++) {
+    expect(() =>
+      sanitizer.headers([
+        ['accept', 'a'],
+        ['x y', 'b'],
+      ]),
+    ).toThrow('number 2 is not one')
+  }
+})
+
+test('a header by the name of a property of every object is a header', () => {
+  const { sanitizer } = counting({ persistHeaders: ['__proto__', 'constructor', 'hasownproperty'] })
+  const given: [string, string][] = [
+    ['__proto__', 'a'],
+    ['constructor', 'b'],
+    ['__Proto__', 'c'],
+    ['HasOwnProperty', 'd'],
+  ]
+  const { headers } = sanitizer.headers(given)
+  expect(Object.entries(headers)).toEqual([
+    ['__proto__', 'a, c'],
+    ['constructor', 'b'],
+    ['hasownproperty', 'd'],
+  ])
+  expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
 })

@@ -16,7 +16,10 @@ const WAIT_MS = 30_000
 const SMALL_MS = 300
 
 const unhandled = vi.fn()
-beforeAll(() => void process.on('unhandledRejection', unhandled))
+beforeAll(() => {
+  process.on('unhandledRejection', unhandled)
+  return () => process.off('unhandledRejection', unhandled)
+})
 afterEach(() => expect(unhandled).not.toHaveBeenCalled())
 
 /** Answers nothing before it is told to. `isDeaf`: it does not heed its signal. */

@@ -91,14 +91,18 @@ describe.each(inits)('an init %s', (_, initOf) => {
       ])
     }
   })
-
-  test('is a task as it is sent', async () => {
-    const { queue, server, clock } = await setup({ idempotency: { origins: [new URL(ORDERS).origin] } })
-    await queue.enqueue(ORDERS, initOf())
-    await clock.advance(1_000)
-    expect(server.requests).toMatchObject([{ method: 'PUT', body: 'tea' }])
-  })
 })
+
+test.each([...inits, ['that is a Request', incoming] as const])(
+  'an init %s is a task as it is sent',
+  async (_, initOf) => {
+    const { queue, server, clock } = await setup({ idempotency: { origins: [new URL(ORDERS).origin] } })
+    await queue.enqueue(ORDERS, initOf() as RequestInit)
+    await clock.advance(1_000)
+    expect(server.requests).toMatchObject([{ url: ORDERS, method: 'PUT', body: 'tea' }])
+    expect(server.requests[0]?.headers.get('content-type')).toBe('text/tea')
+  },
+)
 
 test('the options of a call beside its parts are heard', async () => {
   const { queue, server } = await setup()
@@ -124,13 +128,4 @@ test('an installed fetch leaves none of a Request in place of an init out', asyn
     ['DELETE', 'a', ''],
     ['PUT', 'a', 'tea'],
   ])
-})
-
-test('enqueue takes it, too', async () => {
-  const { queue, server } = await setup()
-  server.reply(200)
-  const request = new Request('https://proxy.test/', { method: 'POST', body: 'tea', headers: { 'x-request-id': '1' } })
-  await queue.enqueue(ORDERS, request).then(({ taskId }) => queue.result(taskId))
-  expect(server.requests).toMatchObject([{ url: ORDERS, method: 'POST', body: 'tea' }])
-  expect(server.requests[0]?.headers.get('x-request-id')).toBe('1')
 })

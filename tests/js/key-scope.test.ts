@@ -13,7 +13,6 @@ import { type IdempotencyOptions, RetryQueue, type RetryQueueOptions } from '../
 import { memoryStore } from '../../js/stores/memory.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
-import { setup as axiosSetup, keysOf } from './axios-setup.ts'
 import { closeNow, Events, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
 
 const core = await loadCore()
@@ -97,14 +96,6 @@ test.each(STORES)('S16 S22 %s a call that fails waits for no task of another use
     await clock.advance(5_000)
     expect(await ann.value?.text()).toBe("ann's")
   }
-})
-
-test('S16 Axios: equal calls of two users have two keys', async () => {
-  const { queue, server, api } = await axiosSetup('http', { principal: 'ann', idempotency: CONTENT })
-  await api.post('/orders', { item: 'tea' })
-  await queue.setPrincipal('ben')
-  await api.post('/orders', { item: 'tea' })
-  expect(new Set(keysOf(server)).size).toBe(2)
 })
 
 const NAMESPACE = { idFromName: () => ({}), get: () => ({}) }

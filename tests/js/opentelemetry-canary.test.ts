@@ -23,8 +23,8 @@ class Traced extends FileScenario {
 const scenario = new Traced()
 
 beforeAll(async () => {
-  registerGlobals()
   await scenario.server.start()
+  return registerGlobals()
 })
 afterAll(() => scenario.end())
 

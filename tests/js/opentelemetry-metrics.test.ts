@@ -2,24 +2,16 @@
 
 import { beforeAll, expect, test } from 'vitest'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
-import { type QueueStats, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import { ORDERS, setup } from './setup.ts'
-import { registerGlobals, Telemetry } from './telemetry.ts'
+import { type QueueStats, RetryQueue } from '../../js/index.ts'
+import { ORDERS } from './setup.ts'
+import { registerGlobals, Telemetry, traced } from './telemetry.ts'
 
 beforeAll(registerGlobals)
 
 const DURATION = 'http.client.request.duration'
 
-async function measured(options: RetryQueueOptions = {}, how: OpenTelemetryOptions = {}) {
-  const fakes = await setup(options)
-  const telemetry = new Telemetry()
-  const { tracerProvider, meterProvider } = telemetry
-  const detach = attachOpenTelemetry(fakes.queue, { tracerProvider, meterProvider, ...how })
-  return { ...fakes, telemetry, detach }
-}
-
 test('every attempt is in the histogram of the conventions, in seconds, by what came of it', async () => {
-  const { queue, server, clock, telemetry } = await measured()
+  const { queue, server, clock, telemetry } = await traced()
   const release = server.hang()
   const answer = queue.fetch(`${ORDERS}?page=1`, { method: 'POST', body: 'order' })
   await clock.advance(30)
@@ -44,7 +36,7 @@ test('every attempt is in the histogram of the conventions, in seconds, by what 
 })
 
 test('depth, capacity, dead letters and ended tasks are those of stats()', async () => {
-  const { queue, server, clock, telemetry } = await measured({ name: 'orders', capacity: 7 })
+  const { queue, server, clock, telemetry } = await traced({ name: 'orders', capacity: 7 })
   server.reply(404).reply(200).reply(503)
   for (let i = 0; i < 3; i++) await queue.enqueue(`${ORDERS}/${i}`)
   await clock.settle()
@@ -70,35 +62,39 @@ class Circuits extends RetryQueue {
   }
 }
 
-test('a circuit is 0 while it is closed, 1 half-open, 2 open', async () => {
+test.each<[what: string, how: OpenTelemetryOptions, points: readonly [string, number, number][]]>([
+  [
+    'a circuit is 0 while it is closed, 1 half-open, 2 open',
+    {},
+    [
+      ['a.test', 443, 0],
+      ['b.test', 443, 2],
+      ['c.test', 81, 1],
+    ],
+  ],
+  [
+    'of circuits that share a series the worst is told',
+    { maxOrigins: 1 },
+    [
+      ['a.test', 443, 0],
+      ['other', 0, 2],
+    ],
+  ],
+])('%s', async (_, how, points) => {
   const telemetry = new Telemetry()
   const queue = new Circuits({ name: 'orders', preload: 'never' })
-  attachOpenTelemetry(queue, { meterProvider: telemetry.meterProvider })
+  attachOpenTelemetry(queue, { meterProvider: telemetry.meterProvider, ...how })
   queue.circuits = { 'https://a.test': 'CLOSED', 'https://b.test': 'OPEN', 'http://c.test:81': 'HALF_OPEN' }
-  const attributes = { 'redrive.queue': 'orders', 'server.port': 443 }
-  expect(await telemetry.points('redrive.circuit.state')).toEqual([
-    { attributes: { ...attributes, 'server.address': 'a.test' }, value: 0 },
-    { attributes: { ...attributes, 'server.address': 'b.test' }, value: 2 },
-    { attributes: { ...attributes, 'server.address': 'c.test', 'server.port': 81 }, value: 1 },
-  ])
-  await queue.close()
-})
-
-test('of circuits that share a series the worst is told', async () => {
-  const telemetry = new Telemetry()
-  const queue = new Circuits({ name: 'orders', preload: 'never' })
-  attachOpenTelemetry(queue, { meterProvider: telemetry.meterProvider, maxOrigins: 1 })
-  queue.circuits = { 'https://a.test': 'CLOSED', 'https://b.test': 'OPEN', 'https://c.test': 'CLOSED' }
-  const points = await telemetry.points('redrive.circuit.state')
-  expect(points.map(({ attributes, value }) => [attributes['server.address'], value])).toEqual([
-    ['a.test', 0],
-    ['other', 2],
-  ])
+  const expected = points.map(([address, port, value]) => ({
+    attributes: { 'redrive.queue': 'orders', 'server.address': address, ...(port > 0 && { 'server.port': port }) },
+    value,
+  }))
+  expect(await telemetry.points('redrive.circuit.state')).toEqual(expected)
   await queue.close()
 })
 
 test('origins beyond maxOrigins share one series', async () => {
-  const { queue, telemetry } = await measured({}, { maxOrigins: 3 })
+  const { queue, telemetry } = await traced({}, { maxOrigins: 3 })
   for (let i = 0; i < 1_000; i++) await queue.fetch(`https://host-${i % 500}.test/`)
   const points = await telemetry.points(DURATION)
   const counts = points.map(({ attributes, value }) => [
@@ -114,7 +110,7 @@ test('origins beyond maxOrigins share one series', async () => {
 })
 
 test('S12 no URL, key or task id is in any attribute', async () => {
-  const { queue, server, clock, telemetry } = await measured()
+  const { queue, server, clock, telemetry } = await traced()
   server.reply(503)
   const answer = queue.fetch(`${ORDERS}/path?q=word`, { method: 'POST', headers: { 'idempotency-key': 'key-1' } })
   await clock.advance(1_000)
@@ -126,7 +122,7 @@ test('S12 no URL, key or task id is in any attribute', async () => {
 })
 
 test('detached, the queue is read no more; the SDK goes on saying what it knew', async () => {
-  const { queue, telemetry, detach } = await measured()
+  const { queue, telemetry, detach } = await traced()
   queue.pause()
   await queue.enqueue(`${ORDERS}/1`)
   expect(await telemetry.points('redrive.queue.depth')).toMatchObject([{ value: 1 }])
@@ -136,7 +132,7 @@ test('detached, the queue is read no more; the SDK goes on saying what it knew',
 })
 
 test('a queue that is closed can still be observed', async () => {
-  const { queue, clock, telemetry } = await measured()
+  const { queue, clock, telemetry } = await traced()
   await queue.enqueue(ORDERS)
   await clock.settle()
   await queue.close()

@@ -4,27 +4,14 @@ import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { isTracingSuppressed, suppressTracing } from '@opentelemetry/core'
 import { beforeAll, expect, test } from 'vitest'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
-import type { RetryQueueOptions } from '../../js/options/queue-options.ts'
-import { internalsOf } from '../../js/queue/internals.ts'
-import { observe } from '../../js/queue/observe.ts'
-import { type Fakes, ORDERS, setup } from './setup.ts'
-import { registerGlobals, Telemetry } from './telemetry.ts'
+import type { ScriptedServer } from '../../js/testing.ts'
+import { ORDERS, setup } from './setup.ts'
+import { registerGlobals, Telemetry, traced } from './telemetry.ts'
 
 beforeAll(registerGlobals)
 
-interface Traced extends Fakes {
-  readonly telemetry: Telemetry
-  readonly detach: () => void
-}
-
-async function traced(options: RetryQueueOptions = {}, how: OpenTelemetryOptions = {}): Promise<Traced> {
-  const fakes = await setup(options)
-  const telemetry = new Telemetry()
-  const { tracerProvider, meterProvider } = telemetry
-  return { ...fakes, telemetry, detach: attachOpenTelemetry(fakes.queue, { tracerProvider, meterProvider, ...how }) }
-}
-
 const POST = { method: 'POST', body: 'order' } as const
+const NAMELESS = Object.assign(new Error('hush'), { name: 'Bearer hush' })
 
 test('an attempt is one CLIENT span named by its method, with what the conventions ask for', async () => {
   const { queue, telemetry } = await traced()
@@ -76,24 +63,21 @@ test('the first attempt of an enqueued task is no resend', async () => {
   expect(counts).toEqual([undefined, 1])
 })
 
-test('an attempt without an answer in time is a timeout', async () => {
+test.each<[what: string, meet: (server: ScriptedServer) => unknown, type: string]>([
+  ['404', (server) => server.reply(404), '404'],
+  ['500', (server) => server.reply(500), '500'],
+  ['no answer in time', (server) => server.hang(), 'timeout'],
+  ['S12 an error whose name is no name', (server) => server.fail(NAMELESS), '_OTHER'],
+])('%s is an error, whatever the queue makes of it', async (_, meet, type) => {
   const { queue, server, clock, telemetry } = await traced({ policy: { attemptTimeoutMs: 500, maxAttempts: 1 } })
-  server.hang()
+  meet(server)
   const answer = queue.fetch(ORDERS).catch(() => {})
   await clock.advance(500)
   await answer
   expect(telemetry.spans).toMatchObject([
-    { attributes: { 'error.type': 'timeout' }, status: { code: SpanStatusCode.ERROR } },
+    { attributes: { 'error.type': type }, status: { code: SpanStatusCode.ERROR } },
   ])
-})
-
-test.each([[404], [500]])('%i is an error, whatever the queue makes of it', async (status) => {
-  const { queue, server, telemetry } = await traced()
-  server.reply(status)
-  await queue.fetch(ORDERS)
-  expect(telemetry.spans).toMatchObject([
-    { attributes: { 'error.type': String(status) }, status: { code: SpanStatusCode.ERROR } },
-  ])
+  expect(JSON.stringify(telemetry.spans[0]?.attributes)).not.toContain('hush')
 })
 
 test('a method that no convention knows is OTHER, so that metrics stay few', async () => {
@@ -130,14 +114,6 @@ test('S12 while there is no core to look into a URL, its origin alone is told', 
   await queue.close()
 })
 
-test('S12 an error whose name is no name is not told', async () => {
-  const { queue, server, telemetry } = await traced({ policy: { maxAttempts: 1 } })
-  server.fail(Object.assign(new Error('hush'), { name: 'Bearer hush' }))
-  await queue.fetch(ORDERS).catch(() => {})
-  expect(telemetry.spans[0]?.attributes['error.type']).toBe('_OTHER')
-  expect(JSON.stringify(telemetry.spans[0]?.attributes)).not.toContain('hush')
-})
-
 test('other instrumentation of fetch sees that the attempt is traced already', async () => {
   const seen: boolean[] = []
   const { queue, clock } = await traced({
@@ -165,18 +141,6 @@ test('what is sent where tracing is suppressed, as by an exporter, has no span, 
   expect(server.requests.map(({ headers }) => headers.get('traceparent'))).toEqual(Array(4).fill(null))
 })
 
-test('a queue that nobody attached is as it was, before and after', async () => {
-  const { queue } = await setup()
-  const { host } = internalsOf(queue)
-  const before = { ...host }
-  const detach = attachOpenTelemetry(queue)
-  expect(host.watched).not.toBe(before.watched)
-  detach()
-  expect(host.watched).toBe(before.watched)
-  expect(Object.keys(host)).toEqual(Object.keys(before))
-  expect(host.onTask).toBeUndefined()
-})
-
 test('detached: attempts under way end their spans, later ones have none', async () => {
   const { queue, server, clock, telemetry, detach } = await traced()
   const release = server.hang()
@@ -190,21 +154,6 @@ test('detached: attempts under way end their spans, later ones have none', async
   expect(server.hits).toBe(2)
   expect(telemetry.spans).toMatchObject([{ attributes: { 'http.response.status_code': 503 } }])
   expect(server.requests[1]?.headers.get('traceparent')).toBeNull()
-})
-
-test('what observes the queue beside it stays, in whatever order the two are taken off', async () => {
-  const { queue, telemetry, detach } = await traced()
-  const seen: string[] = []
-  observe(queue, {
-    attempt: (call, _, next) => {
-      seen.push(call.method)
-      return next()
-    },
-  })
-  detach()
-  await queue.fetch(ORDERS)
-  expect(seen).toEqual(['GET'])
-  expect(telemetry.spans).toEqual([])
 })
 
 test('attached once more, the latest takes over: an attempt never has two spans', async () => {

@@ -11,7 +11,6 @@ const R = RangeError
 /** Each is refused with the option's name, what was expected, and what came. */
 const wrong: readonly Row[] = [
   ['options', [] as object, T, 'an array'],
-  ['options.nme', { nme: 'x' }, T, 'no such option'],
   ['options.name', { name: 5 }, T, '5'],
   ['options.principal', { principal: 7 }, T, '7'],
   ['options.principal', { durable: true, principal: '' }, R, 'the id of the user'],
@@ -35,7 +34,6 @@ const wrong: readonly Row[] = [
   ['options.breaker.afterMs', { breaker: { afterMs: -1 } }, R, '-1'],
   ['options.breaker.whenOpen', { breaker: { whenOpen: 'drop' } }, R, "'drop'"],
   ['options.breaker.fallback', { breaker: { fallback: {} } }, T, 'an object'],
-  ['options.breaker.timeout', { breaker: { timeout: 1 } }, T, 'no such option'],
   ['options.retryBudget', { retryBudget: [] }, T, 'an array'],
   ['options.retryBudget.capacity', { retryBudget: { capacity: 0.5 } }, R, '0.5'],
   ['options.retryBudget.perSecond', { retryBudget: { perSecond: -1 } }, R, '-1'],
@@ -55,7 +53,6 @@ const wrong: readonly Row[] = [
   ['options.policy', { policy: 'default' }, T, "'default'"],
   ['options.policy', { policy: null }, T, 'null'],
   ['options.policy', { policy: [] }, T, 'an array'],
-  ['options.policy.maxRetries', { policy: { maxRetries: 3 } }, T, 'no such option'],
   ['options.policy.maxAttempts', { policy: { maxAttempts: 0 } }, R, '0'],
   ['options.policy.maxAttempts', { policy: { maxAttempts: 1_000_001 } }, R, '1000001'],
   ['options.policy.strategy', { policy: { strategy: 'expo' } }, R, "'expo'"],
@@ -92,7 +89,6 @@ const wrong: readonly Row[] = [
   ['options.policies[0].policyId', { policy: {}, policies: [{ policyId: 'default' }] }, R, "'default'"],
   ['options.policies[0].maxAttempts', { policies: [{ policyId: 'a', maxAttempts: 0 }] }, R, '0'],
   ['options.retention', { retention: 5 }, T, '5'],
-  ['options.retention.days', { retention: { days: 3 } }, T, 'no such option'],
   ['options.retention.terminalMs', { retention: { terminalMs: -1 } }, R, '-1'],
   ['options.retention.maxTerminal', { retention: { maxTerminal: 0.5 } }, R, '0.5'],
   ['options.retention.deadLetterMs', { retention: { deadLetterMs: '30d' } }, T, "'30d'"],
@@ -104,7 +100,6 @@ const wrong: readonly Row[] = [
   ['options.idempotency.windowMs', { idempotency: { windowMs: '1d' } }, T, "'1d'"],
   ['options.idempotency.scope', { idempotency: { scope: 7 } }, T, '7'],
   ['options.sanitize', { sanitize: 'strict' }, T, "'strict'"],
-  ['options.sanitize.headers', { sanitize: { headers: [] } }, T, 'no such option'],
   ['options.sanitize.persistHeaders', { sanitize: { persistHeaders: 'x-own' } }, T, "'x-own'"],
   ['options.sanitize.persistHeaders[1]', { sanitize: { persistHeaders: ['x-own', 'x own'] } }, R, "'x own'"],
   ['options.sanitize.denyHeaders[0]', { sanitize: { denyHeaders: ['x-*-own'] } }, R, "'x-*-own'"],
@@ -140,7 +135,7 @@ test.each(wrong)('%s: %o is refused at construction', (option, options, error, g
   const { message } = thrown as Error
   expect(message.startsWith(`${option}:`)).toBe(true)
   expect(message).toContain(got)
-  if (!got.startsWith('no such')) expect(message).toMatch(/expected|not available/)
+  expect(message).toMatch(/expected|not available/)
 })
 
 test('undefined counts as absent', () => {

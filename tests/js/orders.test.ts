@@ -2,9 +2,8 @@
 
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
-import { setup as axiosSetup, eventually } from './axios-setup.ts'
 import { world } from './durable-setup.ts'
-import { type Fakes, forApi, markOf, setup, watch } from './setup.ts'
+import { type Fakes, markOf, setup, watch } from './setup.ts'
 
 const at = (path: string) => `https://api.test/${path}`
 const ordered = (orderKey: string, more: TaskOptions = {}) => ({ method: 'POST', redrive: { orderKey, ...more } })
@@ -43,19 +42,6 @@ test('S19 fetch and enqueue stand in one line', async () => {
   expect(paths(fakes)).toEqual(['1', '2', '3'])
 })
 
-test('S19 a retry of the first keeps the others waiting', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
-  server.reply(503).reply(503)
-  const first = watch(queue.fetch(at('1'), A))
-  const second = watch(queue.fetch(at('2'), A))
-  await clock.advance(2_999)
-  expect(paths(fakes)).toEqual(['1', '1'])
-  await clock.advance(1)
-  expect([first.value?.status, second.value?.status]).toEqual([200, 200])
-  expect(paths(fakes)).toEqual(['1', '1', '1', '2'])
-})
-
 test('S19 a dead letter lets the next one go, and goes to the end of the line when it is redriven', async () => {
   const fakes = await setup({ concurrency: 10 })
   const { queue, server, clock } = fakes
@@ -75,45 +61,6 @@ test('S19 a dead letter lets the next one go, and goes to the end of the line wh
   expect(paths(fakes)).toEqual(['1', '2', '3', '1'])
 })
 
-test('S19 priority does not overtake within an order', async () => {
-  const fakes = await setup()
-  const { queue, clock } = fakes
-  queue.pause()
-  await queue.enqueue(at('1'), A)
-  await queue.enqueue(at('2'), ordered('a', { priority: 9 }))
-  await queue.enqueue(at('other'), ordered('b', { priority: 5 }))
-  queue.resume()
-  await clock.settle()
-  expect(paths(fakes).filter((path) => path !== 'other')).toEqual(['1', '2'])
-})
-
-test('L4 S19 others are not delayed: another order, and none', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
-  server.reply(503, {}).reply(200).reply(200)
-  await queue.enqueue(at('a1'), A)
-  await clock.settle()
-  await queue.enqueue(at('a2'), A)
-  await queue.enqueue(at('b1'), ordered('b'))
-  await queue.enqueue(at('free'), { method: 'POST' })
-  expect((await queue.fetch(at('fetched'))).status).toBe(200)
-  await clock.settle()
-  expect(paths(fakes).sort()).toEqual(['a1', 'b1', 'fetched', 'free'])
-})
-
-test('S19 an order holds over origins', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
-  const release = server.hang()
-  await queue.enqueue('https://one.test/1', A)
-  await queue.enqueue('https://two.test/2', A)
-  await clock.settle()
-  expect(paths(fakes)).toEqual(['1'])
-  release(200)
-  await clock.settle()
-  expect(paths(fakes)).toEqual(['1', '2'])
-})
-
 test('S7 a fetch with an orderKey has no free first attempt: it counts in concurrency', async () => {
   const fakes = await setup({ concurrency: 1 })
   const { queue, server, clock } = fakes
@@ -127,14 +74,6 @@ test('S7 a fetch with an orderKey has no free first attempt: it counts in concur
   await clock.settle()
   expect(call.value?.status).toBe(200)
   expect(queue.stats()).toMatchObject({ firstAttemptSucceeded: 0, succeeded: 2 })
-})
-
-test('its events are those of an enqueued task', async () => {
-  const { queue, clock, events } = await setup()
-  const call = watch(queue.fetch(at('1'), A))
-  await clock.settle()
-  expect(call.value?.status).toBe(200)
-  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
 })
 
 test('S5 it is sent with its key, also first', async () => {
@@ -177,36 +116,6 @@ test("'defer' has its 202 at once and is sent when its turn comes", async () => 
   expect(paths(fakes)).toEqual(['1', '2'])
 })
 
-test('S19 cancelled in the middle: the rest keeps its order', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
-  const release = server.hang()
-  const receipts = []
-  for (const n of [1, 2, 3]) receipts.push(await queue.enqueue(at(`${n}`), A))
-  await clock.settle()
-  expect(await queue.cancel(receipts[1]?.taskId ?? '')).toBe('cancelled')
-  await clock.settle()
-  expect(paths(fakes)).toEqual(['1'])
-  release(200)
-  await clock.settle()
-  expect(paths(fakes)).toEqual(['1', '3'])
-})
-
-test('S19 the first, aborted by its caller while in flight, lets the next one go when it has ended', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
-  server.hang()
-  const controller = new AbortController()
-  const first = watch(queue.fetch(at('1'), { ...A, signal: controller.signal }))
-  await clock.settle()
-  const second = watch(queue.fetch(at('2'), A))
-  await clock.settle()
-  controller.abort(new Error('left'))
-  await clock.settle()
-  expect([first.error, second.value?.status]).toEqual([new Error('left'), 200])
-  expect(paths(fakes)).toEqual(['1', '2'])
-})
-
 test('S19 aborted before its turn: never sent', async () => {
   const fakes = await setup()
   const { queue, server, clock } = fakes
@@ -221,21 +130,6 @@ test('S19 aborted before its turn: never sent', async () => {
   await clock.settle()
   expect([call.state, paths(fakes)]).toEqual(['rejected', ['1']])
   expect(queue.stats()).toMatchObject({ succeeded: 1, cancelled: 1, depth: 0 })
-})
-
-test('a first attempt given back by its credentials keeps its place', async () => {
-  let works = false
-  const fakes = await setup({
-    concurrency: 10,
-    credentials: forApi(() => (works ? {} : Promise.reject(new Error('none')))),
-  })
-  const { queue, clock } = fakes
-  await queue.enqueue(at('1'), A)
-  await queue.enqueue(at('2'), A)
-  await clock.settle()
-  works = true
-  await clock.advance(60_000)
-  expect(paths(fakes)).toEqual(['1', '2'])
 })
 
 test('L1 more orders than are kept, twice over, and each in order', async () => {
@@ -274,20 +168,6 @@ test('S19 an order that has just been let go by all is the same order again', as
   release(200)
   await clock.settle()
   expect(paths(fakes).slice(256)).toEqual(['x', 'y', 'z'])
-})
-
-test('S19 Axios calls of one order come one after another', async () => {
-  const { server, queue, api } = await axiosSetup('http', { concurrency: 10 })
-  const release = server.hang()
-  const config = { redrive: { orderKey: 'a' } } as object
-  const first = api.post('/1', {}, config)
-  await eventually(() => server.hits).toBe(1)
-  const second = api.post('/2', {}, config)
-  await eventually(() => queue.stats().depth).toBe(2)
-  expect(server.hits).toBe(1)
-  release()
-  await Promise.all([first, second])
-  expect(server.requests.map(({ url }) => url)).toEqual(['/1', '/2'])
 })
 
 test.each(['memory', 'store'])(

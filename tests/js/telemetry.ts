@@ -12,7 +12,8 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
-import type { RetryQueue } from '../../js/index.ts'
+import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
+import { type Fakes, setup } from './setup.ts'
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -68,12 +69,16 @@ export class Telemetry {
   }
 }
 
-/** As an application in Node sets it up: for the whole test file. */
-export function registerGlobals(): void {
+/** As an application in Node sets it up; what it returns takes that back. */
+export function registerGlobals(): () => void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(
     new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
   )
+  return () => {
+    context.disable()
+    propagation.disable()
+  }
 }
 
 /** `traceparent` of a span that was sampled. */
@@ -94,4 +99,17 @@ export function attach(queue: RetryQueue, options: OpenTelemetryOptions = {}): T
   const { tracerProvider, meterProvider } = telemetry
   onTestFinished(attachOpenTelemetry(queue, { tracerProvider, meterProvider, ...options }))
   return telemetry
+}
+
+export interface Traced extends Fakes {
+  readonly telemetry: Telemetry
+  readonly detach: () => void
+}
+
+/** A queue on virtual time that is traced and measured. */
+export async function traced(options: RetryQueueOptions = {}, how: OpenTelemetryOptions = {}): Promise<Traced> {
+  const fakes = await setup(options)
+  const telemetry = new Telemetry()
+  const { tracerProvider, meterProvider } = telemetry
+  return { ...fakes, telemetry, detach: attachOpenTelemetry(fakes.queue, { tracerProvider, meterProvider, ...how }) }
 }

@@ -1,20 +1,14 @@
 /** The day of the change: what Workbox's own database holds becomes ours, whatever happens meanwhile. */
-import { IDBFactory } from 'fake-indexeddb'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { WorkboxDatabase } from '../../../js/compat/workbox/database.ts'
+import type { Queue } from '../../../js/compat/workbox.ts'
 import { withMethods } from '../durable-setup.ts'
-import { changeWorkbox, ORDERS, post, rowsOfWorkbox, type Worker, workbox, worker } from './worker.ts'
+import { changeWorkbox, ORDERS, post, rowsOfWorkbox, SITE, type Worker, workbox, worker } from './worker.ts'
 
-const _TOKEN = 'Bearer of-the-caller-Jx81Qz'
-
-beforeEach(() => {
-  globalThis.indexedDB = new IDBFactory()
-})
+const TOKEN = 'Bearer of-the-caller-Jx81Qz'
 
 const bodiesOf = ({ server }: Worker): string[] => server.requests.map(({ body }) => body)
-const _keysOf = ({ server }: Worker): (string | null)[] =>
-  server.requests.map(({ headers }) => headers.get('idempotency-key'))
 const replies = ({ server }: Worker, ...statuses: number[]): void => {
   for (const status of statuses) server.reply(status)
 }
@@ -340,6 +334,63 @@ describe('what cannot be taken over', () => {
     expect(await sync()).toBe('well')
     await rest()
     expect(made.server.hits).toBe(1)
+    expect(await rowsOfWorkbox()).toEqual([])
+  })
+})
+
+describe('S12 an entry with a credential', () => {
+  const secret = () => post('secret', { authorization: TOKEN, 'x-request-id': 'r1' })
+
+  test('goes out with it, and stays where it was until it has arrived: no byte of it is stored here', async () => {
+    const made = await left([secret(), post('plain')])
+    const { server, open, store, rest } = made
+    const answer = server.hang()
+    const { queue, events } = open()
+    for (let i = 0; i < 20 && server.hits === 0; i++) await rest()
+    const { tasks } = await store.list({ limit: 10 })
+    expect(tasks).toHaveLength(2)
+    expect(JSON.stringify(tasks)).not.toContain('Jx81Qz')
+    expect(await rowsOfWorkbox()).toHaveLength(1)
+    expect(events.of('degraded')).toMatchObject([{ code: 'credentials_missing', origin: SITE }])
+    replies(made, 200)
+    answer(200)
+    await made.during(queue.retryQueue.idle())
+    expect(server.requests.map(({ headers }) => headers.get('authorization'))).toEqual([TOKEN, null])
+    await leftOver(made, 0)
+  })
+
+  test('is ours at once where `credentials` gives one for its origin', async () => {
+    const made = await left([secret()])
+    const { open, sync } = made
+    const { events } = open('orders', { redrive: { credentials: { self: () => ({ authorization: 'Bearer fresh' }) } } })
+    await leftOver(made, 0)
+    replies(made, 200)
+    expect(await sync()).toBe('well')
+    expect(made.server.requests.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer fresh'])
+    expect(events.of('degraded')).toEqual([])
+  })
+
+  test('that is refused is a dead letter, which can be put back', async () => {
+    const made = await left([secret()])
+    const { queue } = made.open()
+    replies(made, 401)
+    await made.sync()
+    await leftOver(made, 0)
+    const { tasks } = await made.during(queue.retryQueue.deadLetters.list())
+    expect(tasks).toMatchObject([{ reason: 'not_retryable', withheldHeaders: ['authorization'] }])
+  })
+
+  test('is handed to an `onSync` with it', async () => {
+    const made = await left([secret()])
+    const seen: (string | null)[] = []
+    const onSync = async ({ queue }: { queue: Queue }) => {
+      const entry = await queue.shiftRequest()
+      seen.push(entry?.request.headers.get('authorization') ?? null)
+    }
+    made.open('orders', { onSync })
+    expect(await made.sync()).toBe('well')
+    await made.rest()
+    expect(seen).toEqual([TOKEN])
     expect(await rowsOfWorkbox()).toEqual([])
   })
 })

@@ -1,14 +1,21 @@
 /** A service worker in Node: its globals, the browser's part of Background Sync, Workbox's own queue and its database. */
 
 import 'fake-indexeddb/auto'
+import { IDBFactory } from 'fake-indexeddb'
 import { onTestFinished, vi } from 'vitest'
 import type { Queue as WorkboxQueue } from 'workbox-background-sync/Queue.js'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { Queue, type QueueOptions } from '../../../js/compat/workbox.ts'
+import { RetryQueue } from '../../../js/index.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../../js/testing.ts'
 import { withMethods } from '../durable-setup.ts'
 import { Events, NO_GATES, PLAIN_CURVE } from '../setup.ts'
+
+// a queue waits ten seconds, of real time, for its chunks: on a busy machine they are here before
+const early = new RetryQueue({ store: memoryStore(), principal: null, warn: false })
+await early.ready
+await early.close()
 
 export const SITE = 'https://site.test'
 export const ORDERS = `${SITE}/orders`
@@ -52,6 +59,7 @@ export function worker({ hasSync = true } = {}): Worker {
     if (made.isRefusing) throw new DOMException('Permission denied.', 'NotAllowedError')
     asked.push(tag)
   }
+  vi.stubGlobal('indexedDB', new IDBFactory())
   vi.stubGlobal('registration', hasSync ? { sync: { register } } : {})
   vi.stubGlobal('location', new URL(`${SITE}/worker.js`))
   vi.stubGlobal('self', globalThis)
@@ -66,7 +74,7 @@ export function worker({ hasSync = true } = {}): Worker {
   const rest = async (): Promise<void> => {
     // an IndexedDB that is played in Node takes real turns
     for (let i = 0; i < 30; i++) {
-      await new Promise((resolve) => setTimeout(resolve))
+      await new Promise((resolve) => setImmediate(resolve))
       await clock.advance(0)
     }
   }

@@ -5,32 +5,17 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono, type HonoRequest } from 'hono'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { captureBody, inboundErrors, keepBody } from '../../../js/adapters/express.ts'
 import { inboundErrors as forFastify } from '../../../js/adapters/fastify.ts'
 import { inboundErrors as forHono } from '../../../js/adapters/hono.ts'
 import { raw } from './raw.ts'
-import { quiet, type Served, serve } from './servers.ts'
-import { folder, type Kept, queueIn, refused } from './setup.ts'
+import { quiet } from './servers.ts'
+import { type Bench, bench, refused } from './setup.ts'
 
 /** No `JSON.stringify` writes it so. */
 const BODY = '{ "sku": "A-1",\r\n  "price": 1.50, "sku": "A-2" }'
 const json = { 'content-type': 'application/json' }
-
-interface Bench extends Kept {
-  readonly server: Served
-  readonly origin: string
-}
-
-async function bench(): Promise<Bench> {
-  const server = await serve()
-  onTestFinished(() => server[Symbol.asyncDispose]())
-  return {
-    ...queueIn(folder(), { policy: { initialDelayMs: 60_000, maxDelayMs: 60_000 } }),
-    server,
-    origin: server.origin,
-  }
-}
 
 /** The bytes of the one task, as its store has them, and the content encoding that goes with them. */
 async function stored({ queue, server }: Bench): Promise<readonly [string, string | undefined]> {

@@ -59,13 +59,6 @@ for (const skin of skins) {
     expect([kept.status, kept.headers.get('location')]).toEqual([202, `/t/${kept.headers.get('redrive-task-id')}`])
     expect((await queue.list()).tasks).toMatchObject([{ targetUrl: `${billing.origin}/invoices` }])
   })
-
-  test(`${name}: other errors go on`, async () => {
-    const { origin } = await front(skin, () => {
-      throw new Error('a bug')
-    })
-    expect((await fetch(`${origin}/orders`)).status).toBe(500)
-  })
 }
 
 test('an answer that no retry can follow is the handler’s, and so is a 202 of another service with this middleware', async () => {

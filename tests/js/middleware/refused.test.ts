@@ -10,7 +10,7 @@ import { memoryStore } from '../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { raw, statusIn } from './raw.ts'
 import { expressApp, type Handler, type Skin, serve, skins } from './servers.ts'
-import { bytesIn, failing, folder, queueIn, refused, service } from './setup.ts'
+import { bytesIn, failing, folder, LATER, queueIn, refused, service } from './setup.ts'
 
 const json = { 'content-type': 'application/json' }
 const ORIGIN = 'https://orders.internal'
@@ -27,30 +27,42 @@ const makers: readonly (readonly [string, (queue: RetryQueue, options: InboundOp
 ]
 
 for (const [name, make] of makers) {
-  const wrong: readonly (readonly [string, unknown, RegExp])[] = [
+  const wrong: readonly (readonly [string, object, RegExp])[] = [
     [
       'no origin',
-      undefined,
+      { origin: undefined },
       /^inboundErrors: expected an origin; the URL of a request that came in does not say where it can be sent again; give the origin under which this service reaches itself$/,
     ],
     [
       'a path',
-      '/orders',
+      { origin: '/orders' },
       /^inboundErrors\.origin: expected an exact origin .*, got '\/orders'; the URL of a request that came in does not say/,
     ],
     [
       'a URL with a path',
-      `${ORIGIN}/api`,
+      { origin: `${ORIGIN}/api` },
       /'https:\/\/orders\.internal' was meant; the URL of a request that came in does not say/,
     ],
-    ['no text', 7, /^inboundErrors\.origin: expected an exact origin .*, got 7; the URL/],
+    ['no text', { origin: 7 }, /^inboundErrors\.origin: expected an exact origin .*, got 7; the URL/],
+    [
+      'a policy that there is not',
+      { policyId: 'billing' },
+      /^inboundErrors\.policyId: expected the name of a policy of the queue, got 'billing'/,
+    ],
+    [
+      'a short secret',
+      { secret: 'short' },
+      /^inboundErrors\.secret: expected a secret of 16 characters or bytes or more, got a string$/,
+    ],
+    ['a name that is wrong', { orign: ORIGIN }, /^inboundErrors\.orign: no such option/],
+    ['no bytes', { maxBodyBytes: 0 }, /maxBodyBytes/],
   ]
-  test.each(wrong)(`${name}: %s is refused when the middleware is made`, (_, origin, words) => {
+  test.each(wrong)(`${name}: %s is refused when the middleware is made`, (_, wrong, words) => {
     const { queue } = queueIn(folder())
-    expect(() => make(queue, { origin } as InboundOptions)).toThrow(words)
+    expect(() => make(queue, { origin: ORIGIN, ...wrong } as InboundOptions)).toThrow(words)
   })
 
-  test(`${name}: a queue in memory is refused when the middleware is made`, async () => {
+  test(`${name}: a queue in memory, and what is none, are refused when the middleware is made`, async () => {
     await using queue = new RetryQueue()
     await using stored = new RetryQueue({ store: memoryStore() })
     for (const each of [queue, stored]) {
@@ -58,19 +70,6 @@ for (const [name, make] of makers) {
         /^inboundErrors: expected a queue that is durable: its 202 is a promise/,
       )
     }
-  })
-
-  test(`${name}: other options that are wrong are named`, () => {
-    const { queue } = queueIn(folder())
-    const said = (options: object) => () => make(queue, { origin: ORIGIN, ...options })
-    expect(said({ policyId: 'billing' })).toThrow(
-      "inboundErrors.policyId: expected the name of a policy of the queue, got 'billing'",
-    )
-    expect(said({ secret: 'short' })).toThrow(
-      /^inboundErrors\.secret: expected a secret of 16 characters or bytes or more, got a string$/,
-    )
-    expect(said({ orign: ORIGIN })).toThrow(/^inboundErrors\.orign: no such option/)
-    expect(said({ maxBodyBytes: 0 })).toThrow(/maxBodyBytes/)
     expect(() => make({} as RetryQueue, { origin: ORIGIN })).toThrow(/^inboundErrors: expected a RetryQueue/)
   })
 }
@@ -170,16 +169,14 @@ for (const skin of skins) {
   })
 
   test(`${name}: a full queue keeps nothing, and the client hears of its failure`, async () => {
-    const policy = { initialDelayMs: 60_000, maxDelayMs: 60_000 }
-    const { origin, degraded } = await service(skin, { handler: failing(1_000), options: { capacity: 1, policy } })
+    const { origin, degraded } = await service(skin, { handler: failing(1_000), options: { capacity: 1, ...LATER } })
     expect((await fetch(`${origin}/a`)).status).toBe(202)
     expect((await fetch(`${origin}/b`)).status).toBe(500)
     expect(degraded.map(({ code }) => code)).toEqual(['storage_full'])
   })
 
   test(`${name}: another request under the key of a task is a conflict, and not kept`, async () => {
-    const policy = { initialDelayMs: 60_000, maxDelayMs: 60_000 }
-    const { origin, queue, degraded } = await service(skin, { handler: failing(1_000), options: { policy } })
+    const { origin, queue, degraded } = await service(skin, { handler: failing(1_000), options: LATER })
     const post = (body: string) =>
       fetch(`${origin}/orders`, { method: 'POST', headers: { ...json, 'idempotency-key': 'k' }, body })
     const [first, same, other] = [await post('{"a":1}'), await post('{"a":1}'), await post('{"a":2}')]

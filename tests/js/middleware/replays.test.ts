@@ -4,11 +4,10 @@ import { ReplayMarks } from '../../../js/adapters/inbound/replay-header.ts'
 import { attachOpenTelemetry } from '../../../js/adapters/opentelemetry.ts'
 import type { RetryQueueOptions } from '../../../js/index.ts'
 import { type Seen, type Skin, serve, skins } from './servers.ts'
-import { bytesIn, failing, folder, queueIn, refused, service } from './setup.ts'
+import { bytesIn, failing, folder, LATER, queueIn, refused, service } from './setup.ts'
 
 const json = { 'content-type': 'application/json' }
 const SECRET = 'a secret of this service'
-const later = { policy: { initialDelayMs: 60_000, maxDelayMs: 60_000 } } as const
 
 const markIn = ({ headers }: Seen): string | null => headers.get('redrive-replay')
 
@@ -58,7 +57,7 @@ for (const skin of skins) {
   const { name } = skin
 
   test(`${name}: a forged mark is no reason to keep nothing, and is not stored`, async () => {
-    const { origin, queue, at } = await service(skin, { handler: failing(1_000), options: later })
+    const { origin, queue, at } = await service(skin, { handler: failing(1_000), options: LATER })
     const forged = `0198c0de-0000-7000-8000-000000000001.1.${'f0'.repeat(32)}`
     const answer = await fetch(`${origin}/orders`, { headers: { 'redrive-replay': forged } })
     expect(answer.status).toBe(202)
@@ -147,16 +146,6 @@ for (const skin of skins) {
     },
   )
 
-  test(`${name}: a request that is repeated by its client while its task waits is the same task`, async () => {
-    const { origin, queue } = await service(skin, { handler: failing(1_000), options: later })
-    const post = () =>
-      fetch(`${origin}/orders`, { method: 'POST', headers: { ...json, 'idempotency-key': 'k' }, body: '{}' })
-    const ids = [await post(), await post()].map(({ headers }) => headers.get('redrive-task-id'))
-    expect(ids[0]).toMatch(/^[\da-f-]{36}$/)
-    expect(ids[1]).toBe(ids[0])
-    expect((await queue.list()).tasks).toHaveLength(1)
-  })
-
   test(`${name}: a request whose task has ended without success is not promised again`, async () => {
     const { origin, queue } = await service(skin, { handler: failing(1_000), options: { policy: { maxAttempts: 2 } } })
     const post = () =>
@@ -178,7 +167,7 @@ for (const skin of skins) {
   })
 
   test(`${name}: an error of the network is told by its code, and none of its words`, async () => {
-    const { origin, queue } = await service(skin, { handler: failing(1_000), options: later })
+    const { origin, queue } = await service(skin, { handler: failing(1_000), options: LATER })
     const answer = await fetch(`${origin}/orders`)
     const { attempts } = await queue.attempts(answer.headers.get('redrive-task-id') ?? '')
     expect(attempts).toMatchObject([{ attemptNumber: 1, errorMessage: 'the handler failed: ECONNREFUSED' }])

@@ -47,9 +47,22 @@ export const bytesIn = (at: string): Buffer =>
       .map((entry) => readFileSync(join(entry.parentPath, entry.name))),
   )
 
-export interface Service extends Kept {
+/** A task waits so long that a test is over before. */
+export const LATER = { policy: { initialDelayMs: 60_000, maxDelayMs: 60_000 } } as const
+
+export interface Bench extends Kept {
   readonly server: Served
   readonly origin: string
+}
+
+/** A server that has no app yet, and a queue whose tasks wait. */
+export async function bench(): Promise<Bench> {
+  const server = await serve()
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  return { ...queueIn(folder(), LATER), server, origin: server.origin }
+}
+
+export interface Service extends Bench {
   readonly at: string
   /** The requests that the handler was given, in order. */
   readonly seen: Seen[]

@@ -172,7 +172,7 @@ test('a slice is over soon after its time', async () => {
   expect(heard.filter(({ type }) => type === 'progress').length).toBeGreaterThan((200_000 * 3) / 5_000 / 13)
 })
 
-test.each<[string, Partial<CrowdRequest>, string]>([
+test.each<[what: string, wrong: Partial<CrowdRequest & OutageRequest>, message: string]>([
   ['no number', { jobs: Number.NaN }, 'crowd.jobs: expected a whole number from 1 to 1000000, got NaN'],
   ['too many', { jobs: 1_000_001 }, 'crowd.jobs: expected a whole number from 1 to 1000000, got 1000001'],
   ['half a retry', { retries: 2.5 }, 'crowd.retries: expected a whole number from 1 to 25, got 2.5'],
@@ -188,24 +188,27 @@ test.each<[string, Partial<CrowdRequest>, string]>([
     { fields: new Float64Array(3) },
     'crowd.fields: expected a Float64Array that policyFields() made, with maxAttempts of 2 or more, got an object',
   ],
-])('a crowd is refused before anything runs: %s', async (_, wrong, message) => {
-  const { lab, sent } = setup()
-  await expect(lab.crowd({ ...crowd, ...wrong })).rejects.toThrow(new RangeError(message))
-  expect(sent).toEqual([])
-})
-
-test.each<[Partial<OutageRequest>, string]>([
-  [{ load: 1 }, 'outage.load: expected a number from 0.01 to 0.99, got 1'],
-  [{ outageMs: 1_500 }, 'outage.outageMs: expected whole seconds in ms, from 1000 to 600000, got 1500'],
-  [{ clients: 0 }, 'outage.clients: expected a whole number from 1 to 20000, got 0'],
-  [{ capacityPerSecond: Infinity }, 'outage.capacityPerSecond: expected a number from 10 to 10000, got Infinity'],
+  ['a load of 1', { load: 1 }, 'outage.load: expected a number from 0.01 to 0.99, got 1'],
   [
+    'half a second',
+    { outageMs: 1_500 },
+    'outage.outageMs: expected whole seconds in ms, from 1000 to 600000, got 1500',
+  ],
+  ['no client', { clients: 0 }, 'outage.clients: expected a whole number from 1 to 20000, got 0'],
+  [
+    'no end',
+    { capacityPerSecond: Infinity },
+    'outage.capacityPerSecond: expected a number from 10 to 10000, got Infinity',
+  ],
+  [
+    'no gates',
     { gates: 'all' as never },
     "outage.gates: expected 'none' or 'budget' or 'breaker' or 'breaker-budget' or 'shipped', got 'all'",
   ],
-])('a storm is refused before anything runs: %o', async (wrong, message) => {
+])('what is asked for is refused before anything runs: %s', async (_, wrong, message) => {
   const { lab, sent } = setup()
-  await expect(lab.outage({ ...outage, ...wrong })).rejects.toThrow(new RangeError(message))
+  const asked = message.startsWith('crowd') ? lab.crowd({ ...crowd, ...wrong }) : lab.outage({ ...outage, ...wrong })
+  await expect(asked).rejects.toThrow(new RangeError(message))
   expect(sent).toEqual([])
 })
 

@@ -4,10 +4,8 @@ import { expect, test, vi } from 'vitest'
 import type { Decision, RetryQueue, RetryQueueOptions } from '../../js/index.ts'
 import { Runner } from '../../js/runner/runner.ts'
 import { type Process, type World, world } from './durable-setup.ts'
-import { enqueued, goOffline, lastOf, POST, type Stage } from './explain-setup.ts'
-import { ORDERS, setup } from './setup.ts'
-
-const ORIGIN = new URL(ORDERS).origin
+import { enqueued, goOffline, KINDS, lastOf, type Stage } from './explain-setup.ts'
+import { API } from './setup.ts'
 
 /** A process on a store, and what is around it. */
 type Scene = World & Process
@@ -28,89 +26,6 @@ function gates({ queue }: { readonly queue: RetryQueue }, failures: number, toke
   runnerOf(queue).core.gates(new Float64Array(numbers))
 }
 
-interface Case {
-  readonly options?: RetryQueueOptions
-  /** Which task is asked about; after what has happened. */
-  readonly task: (scene: Scene) => Promise<string>
-  /** All of it. */
-  readonly data: object
-  readonly text: string | RegExp
-}
-
-const ordered = { ...POST, redrive: { orderKey: 'a' } }
-const paused =
-  (scope?: { readonly origin: string }) =>
-  (scene: Scene): Promise<string> => {
-    scene.queue.pause(scope)
-    return enqueued(scene)
-  }
-
-const cases: Readonly<Record<string, Case>> = {
-  'held with its origin by what a server asked of another': {
-    task: async (scene) => {
-      scene.server.reply(503, { 'retry-after': '120' })
-      await enqueued(scene)
-      return enqueued(scene)
-    },
-    data: { gate: 'lane-held', until: expect.any(Number) },
-    text: 'waits for its origin, which asked for a pause in its answer to another request until 00:01:00',
-  },
-  'a pause of its origin': {
-    task: paused({ origin: ORIGIN }),
-    data: { gate: 'lane-paused' },
-    text: 'waits for resume() of its origin',
-  },
-  'a pause of everything': { task: paused(), data: { gate: 'paused' }, text: 'waits for resume()' },
-  'the limit of its origin': {
-    options: { concurrency: 2, concurrencyPerOrigin: 1 },
-    task: async (scene) => {
-      scene.server.hang()
-      await enqueued(scene)
-      return enqueued(scene)
-    },
-    data: { gate: 'lane-limit' },
-    text: /./,
-  },
-  'the limit of all': {
-    options: { concurrency: 2, concurrencyPerOrigin: 1 },
-    task: async (scene) => {
-      scene.server.hang()
-      scene.server.hang()
-      for (const url of [ORDERS, 'https://other.test/']) await enqueued(scene, POST, url)
-      return enqueued(scene, POST, 'https://third.test/')
-    },
-    data: { gate: 'limit' },
-    text: /./,
-  },
-  'an attempt of its own': {
-    task: (scene) => {
-      scene.server.hang()
-      return enqueued(scene)
-    },
-    data: { gate: 'in-flight', attemptNumber: 1 },
-    text: 'waits for the attempt under way, here or in another process',
-  },
-  'S16 somebody else is there': {
-    options: { principal: 'ann' },
-    task: async (scene) => {
-      const taskId = await paused()(scene)
-      await scene.queue.setPrincipal('ben')
-      return taskId
-    },
-    data: { gate: 'principal' },
-    text: 'waits for its principal, since another one is current',
-  },
-  'S19 behind others of its order': {
-    task: async (scene) => {
-      scene.server.hang()
-      await enqueued(scene, ordered)
-      return enqueued(scene, ordered)
-    },
-    data: { gate: 'behind' },
-    text: 'waits for its turn: other tasks of its orderKey come first',
-  },
-}
-
 const sceneOf = async (options?: RetryQueueOptions): Promise<Scene> => {
   const scene = world()
   return { ...scene, ...(await scene.open(options)) }
@@ -118,33 +33,36 @@ const sceneOf = async (options?: RetryQueueOptions): Promise<Scene> => {
 const waitOf = async ({ queue }: Pick<Stage, 'queue'>, taskId: string): Promise<Decision | undefined> =>
   lastOf(await queue.explain(taskId, { allPrincipals: true }))
 
-test.each(Object.entries(cases))('%s', async (_, { options, task, data, text }) => {
-  const scene = await sceneOf(options)
-  const waiting = await waitOf(scene, await task(scene))
-  const words = text instanceof RegExp ? expect.stringMatching(text) : text
-  expect(waiting).toEqual({ at: expect.any(Number), kind: 'waits', text: words, data })
+test('S16 a stored task waits for its user while another one is there', async () => {
+  const scene = await sceneOf({ principal: 'ann' })
+  scene.queue.pause()
+  const taskId = await enqueued(scene)
+  await scene.queue.setPrincipal('ben')
+  expect(await waitOf(scene, taskId)).toMatchObject({
+    text: 'waits for its principal, since another one is current',
+    data: { gate: 'principal' },
+  })
 })
 
-test('S9 an origin that is held says until when', async () => {
+test('a stored task waits for resume() of its origin', async () => {
   const scene = await sceneOf()
-  scene.server.reply(503, { 'retry-after': '120' })
-  await enqueued(scene)
-  const waiting = await waitOf(scene, await enqueued(scene))
-  expect(waiting?.data?.until).toBe(scene.clock.now() + 60_000)
+  scene.queue.pause({ origin: API })
+  expect(await waitOf(scene, await enqueued(scene))).toMatchObject({
+    text: 'waits for resume() of its origin',
+    data: { gate: 'lane-paused' },
+  })
 })
 
 test('offline, said by a process that did not see it come', async () => {
   const scene = await sceneOf()
-  const taskId = await paused()(scene)
+  scene.queue.pause()
+  const taskId = await enqueued(scene)
   goOffline()
   const second = await scene.open()
   expect(await waitOf(second, taskId)).toMatchObject({ text: 'waits for the network', data: { gate: 'offline' } })
 })
 
-test.each<readonly [string, () => Promise<Stage>]>([
-  ['in a store', sceneOf],
-  ['in memory', setup],
-])('a retry budget that is spent: %s', async (_, open) => {
+test.each(Object.entries(KINDS))('a retry budget that is spent: in %s', async (_, open) => {
   const stage = await open()
   gates(stage, 0, 1)
   stage.server.reply(503).reply(503)
