@@ -33,6 +33,21 @@ test.each<[when: string, script: (server: ScriptedServer) => unknown, at: number
   expect(events.names()).toEqual(told)
 })
 
+test('during attempt 2 whose fetch does not listen: the caller still learns at once', async () => {
+  let attempts = 0
+  const fetch = () => {
+    attempts++
+    return attempts === 1 ? Promise.resolve(new Response(null, { status: 503 })) : new Promise<Response>(() => {})
+  }
+  const { queue, clock } = await setup({ fetch })
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.advance(1_000)
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+})
+
 test('after success: nothing happens to the answer', async () => {
   const { queue, server, clock } = await setup()
   server.reply(503).reply(200, {}, 'done')

@@ -74,3 +74,20 @@ test('S12 a header that may not be stored is sent while its caller lives, and as
   expect(server.hits).toBe(2)
   expect(server.requests[1]?.headers.get('authorization')).toBe('Bearer fresh')
 })
+
+test('S3 a lease shorter than asked for is renewed in its own time, so no other process takes the task during its attempt', async () => {
+  const { open, server, clock } = world((store) => {
+    const turn = store.turn.bind(store)
+    store.turn = (step) => turn({ ...step, claim: step.claim && { ...step.claim, leaseMs: 3_000 } })
+    return store
+  })
+  const first = await open()
+  await open()
+  const answer = server.hang()
+  await first.queue.enqueue(ORDERS, POST)
+  await clock.advance(9_000)
+  expect(server.hits).toBe(1)
+  answer(200)
+  await clock.advance(9_000)
+  expect(server.hits).toBe(1)
+})
