@@ -1,63 +1,36 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
+import type { ScriptedServer } from '../../js/testing.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
 const LEFT = new Error('the user left')
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 
-test('before the call: rejected with the reason, nothing is sent', async () => {
-  const { queue, server, clock, events } = await setup()
-  const answer = watch(queue.fetch(ORDERS, { signal: AbortSignal.abort(LEFT) }))
-  await clock.settle()
-  expect(answer.error).toBe(LEFT)
-  expect(server.hits).toBe(0)
-  expect(events.names()).toEqual([])
-})
+const CANCELLED = ['queued', 'retry', 'cancelled']
+const IN_RETRY = ['queued', 'retry', 'attempt', 'cancelled']
 
-test('during attempt 1: the attempt is aborted, nothing is tried again', async () => {
+test.each<[when: string, script: (server: ScriptedServer) => unknown, at: number, hits: number, events: string[]]>([
+  ['before the call', () => {}, -1, 0, []],
+  ['during attempt 1', (server) => server.hang(), 0, 1, []],
+  ['S8 while its retry waits', (server) => server.reply(503), 500, 1, CANCELLED],
+  ['during attempt 2', (server) => server.reply(503).hang(), 1_000, 2, IN_RETRY],
+])('%s: rejected at once with the reason, nothing more is sent, no timer stays', async (_, script, at, hits, told) => {
   const { queue, server, clock, events } = await setup()
-  server.hang()
+  script(server)
   const controller = new AbortController()
+  if (at < 0) controller.abort(LEFT)
   const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.settle()
+  await clock.advance(Math.max(at, 0))
+  expect(answer.state).toBe(at < 0 ? 'rejected' : 'pending')
   controller.abort(LEFT)
   await clock.settle()
   expect(answer.error).toBe(LEFT)
-  expect(server.requests[0]?.signal.aborted).toBe(true)
-  await clock.advance(60_000)
-  expect(server.hits).toBe(1)
-  expect(events.names()).toEqual([])
   expect(clock.timers).toBe(0)
-})
-
-test('S8 during the wait: rejected at once, the task is cancelled, no timer stays', async () => {
-  const { queue, server, clock, events } = await setup()
-  always(server, 503)
-  const controller = new AbortController()
-  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.advance(500)
-  controller.abort(LEFT)
-  await clock.settle()
-  expect(answer.error).toBe(LEFT)
-  expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
-  expect(clock.timers).toBe(0)
+  // an attempt that is under way is aborted, too
+  if (told !== CANCELLED) expect(server.requests.every(({ signal }) => signal.aborted)).toBe(true)
   await clock.advance(60_000)
-  expect(server.hits).toBe(1)
-})
-
-test('during attempt 2: rejected at once, the attempt aborted, the task cancelled', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(503).hang()
-  const controller = new AbortController()
-  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.advance(1_000)
-  controller.abort(LEFT)
-  await clock.settle()
-  expect(answer.error).toBe(LEFT)
-  expect(server.requests[1]?.signal.aborted).toBe(true)
-  expect(events.names()).toEqual(['queued', 'retry', 'attempt', 'cancelled'])
-  await clock.advance(60_000)
-  expect(server.hits).toBe(2)
+  expect(server.hits).toBe(hits)
+  expect(events.names()).toEqual(told)
 })
 
 test('during attempt 2 whose fetch does not listen: the caller still learns at once', async () => {

@@ -25,17 +25,6 @@ test('a queue over 80 % of its capacity, told once until it was under 60 %', asy
   await clock.advance(0)
 })
 
-test('dead letters are a part of what fills a queue', async () => {
-  const { queue, server, clock, events } = await setup({ capacity: 10 })
-  for (let i = 0; i < 8; i++) server.reply(404)
-  for (let i = 0; i < 8; i++) await queue.enqueue(`${ORDERS}/${i}`)
-  await clock.settle()
-  const told = () => events.of('alert').filter(({ kind }) => kind === 'queue_depth')
-  expect([queue.stats().deadLetters, told()]).toEqual([8, []])
-  await queue.enqueue(ORDERS)
-  expect(told()).toEqual([{ kind: 'queue_depth', value: 9, threshold: 8 }])
-})
-
 test('more than five dead letters in a minute, told once a minute', async () => {
   const { queue, server, clock, events } = await setup({ policy: { maxAttempts: 1 } })
   const die = async (n: number) => {

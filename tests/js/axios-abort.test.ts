@@ -1,8 +1,12 @@
 import axios from 'axios'
 import { describe, expect, test, vi } from 'vitest'
+import type { AxiosServer } from './axios-server.ts'
 import { ADAPTERS, eventually, failure, setup } from './axios-setup.ts'
 
 const SLOW = { policy: { initialDelayMs: 60_000 } }
+/** Long enough that the next attempt would be waited for. */
+const PATIENT = { waitMs: 600_000 }
+
 /** What a polyfill gives. */
 class OldSignal {
   aborted = false
@@ -21,87 +25,56 @@ class OldSignal {
     for (const listener of [...this.#listeners]) listener()
   }
 }
-/** Long enough that the next attempt would be waited for. */
-const PATIENT = { waitMs: 600_000 }
+
+const WAYS = {
+  'a signal': () => {
+    const controller = new AbortController()
+    return { config: { signal: controller.signal }, cancel: () => controller.abort() }
+  },
+  'a CancelToken': () => {
+    const { token, cancel } = axios.CancelToken.source()
+    return { config: { cancelToken: token }, cancel: () => cancel('taken back') }
+  },
+  'a signal that is not the platform’s': () => {
+    const signal = new OldSignal()
+    return { config: { signal }, cancel: () => signal.abort() }
+  },
+}
+
+interface Moment {
+  readonly when: string
+  readonly script: (server: AxiosServer) => unknown
+  /** Requests sent and tasks held at that moment, and what the task is in the end. */
+  readonly hits: number
+  readonly depth: number
+  readonly options?: typeof SLOW
+}
+
+const MOMENTS: readonly Moment[] = [
+  { when: 'before it starts', script: () => {}, hits: 0, depth: 0 },
+  { when: 'during the first attempt', script: (server) => server.hang(), hits: 1, depth: 0 },
+  { when: 'while its retry waits', script: (server) => server.reply(503), hits: 1, depth: 1, options: SLOW },
+  { when: 'during a retry', script: (server) => server.reply(503).hang(), hits: 2, depth: 1 },
+]
 
 describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapter) => {
-  const ways = [
-    [
-      'signal',
-      () => {
-        const controller = new AbortController()
-        return { config: { signal: controller.signal }, cancel: () => controller.abort() }
-      },
-    ],
-    [
-      'CancelToken',
-      () => {
-        const { token, cancel } = axios.CancelToken.source()
-        return { config: { cancelToken: token }, cancel: () => cancel('taken back') }
-      },
-    ],
-    [
-      'a signal that is none of the platform',
-      () => {
-        const signal = new OldSignal()
-        return { config: { signal }, cancel: () => signal.abort() }
-      },
-    ],
-  ] as const
+  const cases = Object.entries(WAYS).flatMap(([way, make]) => MOMENTS.map((moment) => ({ way, make, ...moment })))
 
-  describe.each(ways)('by %s', (_, make) => {
-    test('before it starts: nothing is sent', async () => {
-      const { server, queue, api } = await setup(adapter)
-      const { config, cancel } = make()
-      cancel()
-      expect(axios.isCancel(await failure(api.post('/', {}, config)))).toBe(true)
-      expect(server.hits).toBe(0)
-      expect(queue.stats().attempts).toBe(0)
-    })
-
-    test('during the first attempt', async () => {
-      const { server, queue, api } = await setup(adapter)
-      const { config, cancel } = make()
-      server.hang()
-      const call = failure(api.post('/', {}, config))
-      await eventually(() => server.hits).toBe(1)
-      cancel()
-      expect(axios.isCancel(await call)).toBe(true)
-      await queue.idle()
-      expect(server.hits).toBe(1)
-      expect((await queue.list()).tasks).toEqual([])
-    })
-
-    test('during backoff', async () => {
-      const { server, queue, api } = await setup(adapter, SLOW)
-      const { config, cancel } = make()
-      const queued = vi.fn()
-      queue.on('queued', queued)
-      server.reply(503)
-      const call = failure(api.post('/', {}, { ...config, redrive: PATIENT }))
-      await eventually(() => queued.mock.calls.length).toBe(1)
-      cancel()
-      expect(axios.isCancel(await call)).toBe(true)
-      await queue.idle()
-      expect(server.hits).toBe(1)
-      expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
-    })
-
-    test('during a retry', async () => {
-      const { server, queue, api } = await setup(adapter)
-      const { config, cancel } = make()
-      server.reply(503).hang()
-      const call = failure(api.post('/', {}, config))
-      await eventually(() => server.hits).toBe(2)
-      cancel()
-      expect(axios.isCancel(await call)).toBe(true)
-      await queue.idle()
-      expect(server.hits).toBe(2)
-      expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
-    })
+  test.for(cases)('by $way, $when', async ({ make, script, hits, depth, options }) => {
+    const { server, queue, api } = await setup(adapter, options)
+    const { config, cancel } = make()
+    script(server)
+    if (hits === 0) cancel()
+    const call = failure(api.post('/', {}, { ...config, redrive: PATIENT }))
+    await eventually(() => [server.hits, queue.stats().depth]).toEqual([hits, depth])
+    cancel()
+    expect(axios.isCancel(await call)).toBe(true)
+    await queue.idle()
+    expect(server.hits).toBe(hits)
+    expect((await queue.list()).tasks.map(({ status }) => status)).toEqual(Array(depth).fill('CANCELLED'))
   })
 
-  test('a token or signal that outlives the call is let go', async () => {
+  test('a token that outlives the call keeps no listener of it', async () => {
     const { server, api } = await setup(adapter)
     server.reply(503)
     const { token } = axios.CancelToken.source()
@@ -126,22 +99,25 @@ describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapt
     expect((await queue.list()).tasks).toMatchObject([{ status: 'SUCCEEDED' }])
   })
 
-  test('queue.cancel ends the call of a task', async () => {
+  test('queue.cancel() ends one call, and close() gives another its last answer', async () => {
     const { server, queue, api } = await setup(adapter, SLOW)
-    const queued = vi.fn()
-    queue.on('queued', queued)
-    server.reply(503)
-    const call = failure(api.post('/', {}, { redrive: PATIENT }))
-    await eventually(() => queued.mock.calls.length).toBe(1)
-    expect(await queue.cancel(queued.mock.calls[0]?.[0].task.taskId)).toBe('cancelled')
-    expect(await call).toMatchObject({ name: 'AbortError' })
+    server.reply(503).reply(503, {}, 'last')
+    const cancelled = failure(api.post('/', {}, { redrive: PATIENT }))
+    await eventually(() => queue.stats().depth).toBe(1)
+    const [task] = (await queue.list()).tasks
+    expect(await queue.cancel(task?.taskId ?? '')).toBe('cancelled')
+    expect(await cancelled).toMatchObject({ name: 'AbortError' })
+    const closed = failure(api.post('/', {}, { redrive: PATIENT }))
+    await eventually(() => queue.stats().depth).toBe(1)
+    await queue.close()
+    expect(await closed).toMatchObject({ isAxiosError: true, response: { status: 503, data: 'last' } })
+    expect(await failure(api.get('/'))).toMatchObject({ name: 'QueueClosedError', code: 'QUEUE_CLOSED' })
+    expect(server.hits).toBe(2)
   })
 
   test('timeout is per attempt, and the last is the native error', async () => {
     const { server, queue, api } = await setup(adapter)
-    server.hang()
-    server.hang()
-    server.hang()
+    for (let i = 0; i < 3; i++) server.hang()
     const error = await failure(api.get('/', { timeout: 30 }))
     expect(queue.stats().attempts).toBe(3)
     expect(error).toMatchObject({
@@ -150,26 +126,5 @@ describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapt
       code: adapter === 'http' ? 'ECONNABORTED' : 'ETIMEDOUT',
       redrive: { reason: 'max_attempts' },
     })
-  })
-
-  test('a timeout that passes is made good', async () => {
-    const { server, api } = await setup(adapter)
-    server.hang()
-    // an answer comes within it on a busy machine, too
-    expect((await api.post('/', {}, { timeout: 3_000 })).status).toBe(200)
-    expect(server.hits).toBe(2)
-  })
-
-  test('closing the queue gives a waiting call its last answer', async () => {
-    const { server, queue, api } = await setup(adapter, SLOW)
-    const queued = vi.fn()
-    queue.on('queued', queued)
-    server.reply(503, {}, 'last')
-    const call = failure(api.post('/', {}, { redrive: PATIENT }))
-    await eventually(() => queued.mock.calls.length).toBe(1)
-    await queue.close()
-    expect(await call).toMatchObject({ isAxiosError: true, response: { status: 503, data: 'last' } })
-    expect(await failure(api.get('/'))).toMatchObject({ name: 'QueueClosedError', code: 'QUEUE_CLOSED' })
-    expect(server.hits).toBe(1)
   })
 })

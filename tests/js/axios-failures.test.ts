@@ -1,23 +1,14 @@
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { AxiosError, type AxiosRequestConfig } from 'axios'
 import { describe, expect, test, vi } from 'vitest'
 import type { RetryContext, RetryNotice, RetryQueueOptions } from '../../js/index.ts'
-import { ADAPTERS, failure, keysOf, setup, startServer } from './axios-setup.ts'
+import { ADAPTERS, failure, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adapter) => {
-  test('a reset connection is tried again, with the same key', async () => {
-    const { server, api } = await setup(adapter)
-    server.reset().reset().reply(200)
-    expect((await api.post('/orders', {})).status).toBe(200)
-    expect(server.hits).toBe(3)
-    expect(new Set(keysOf(server)).size).toBe(1)
-  })
-
   test('the last one is the native error, marked', async () => {
     const { server, api } = await setup(adapter)
     server.reset().reset().reset()
     const error = await failure(api.get('/a'))
+    expect(server.hits).toBe(3)
     expect(error).toMatchObject({
       isAxiosError: true,
       code: adapter === 'http' ? 'ECONNRESET' : 'ERR_NETWORK',
@@ -25,13 +16,6 @@ describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adap
     })
     expect(error.response).toBeUndefined()
     expect(error.config).toMatchObject({ url: '/a', adapter })
-  })
-
-  test('nobody listening', async () => {
-    const { queue, api } = await setup(adapter)
-    const error = await failure(api.get('/', { baseURL: await refusing() }))
-    expect(error.code).toBe(adapter === 'http' ? 'ECONNREFUSED' : 'ERR_NETWORK')
-    expect(queue.stats().attempts).toBe(3)
   })
 
   test.each(['reset', 'closed'] as const)(
@@ -53,13 +37,6 @@ describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adap
       expect(error.response?.data).toBe(plain.response?.data)
     },
   )
-
-  test('policy.retryNetworkErrors: false', async () => {
-    const { server, api } = await setup(adapter, { policy: { retryNetworkErrors: false } })
-    server.reset()
-    await failure(api.get('/'))
-    expect(server.hits).toBe(1)
-  })
 })
 
 describe.each(ADAPTERS)('mistakes of the caller are not tried again, with the %s adapter', (adapter) => {
@@ -115,14 +92,6 @@ describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
     expect(server.hits).toBe(2)
   })
 
-  test('the first attempt follows where it is sent', async () => {
-    const other = await startServer()
-    const { server, api } = await setup(adapter)
-    server.reply(302, { location: `${other.url}/b` })
-    expect((await api.get('/a')).status).toBe(200)
-    expect(other.hits).toBe(1)
-  })
-
   test.each([
     [302, 'POST', 'GET', ''],
     [307, 'POST', 'POST', '{"a":1}'],
@@ -155,8 +124,8 @@ describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
     else expect(error.response?.status).toBe(307)
   })
 
-  test('beforeRedirect of the caller still runs', async () => {
-    if (adapter === 'fetch') return // axios has no such hook there
+  // with fetch, Axios has no such hook
+  test.runIf(adapter === 'http')('beforeRedirect of the caller still runs', async () => {
     const { server, api } = await setup(adapter)
     server.reply(503).reply(302, { location: '/b' })
     const beforeRedirect = vi.fn()
@@ -173,15 +142,6 @@ describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
     expect(server.hits).toBe(1 + 1 + 4)
   })
 })
-
-/** A port on loopback where nobody listens. */
-async function refusing(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return `http://127.0.0.1:${port}`
-}
 
 describe('errors by their codes', () => {
   const throwing = async (given: Partial<AxiosError>, options: RetryQueueOptions = {}) => {
@@ -200,41 +160,23 @@ describe('errors by their codes', () => {
   }
 
   test.each([
-    ...[
-      'EPROTO',
-      'ERR_HTTP2_STREAM_ERROR',
-      'ERR_HTTP2_GOAWAY_SESSION',
-      'ERR_HTTP2_SESSION_ERROR',
-      'ERR_HTTP2_INVALID_SESSION',
-    ],
-    ...['ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW', 'ESOCKETTIMEDOUT'],
+    ...'EPROTO ERR_HTTP2_STREAM_ERROR ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR'.split(' '),
+    ...'ERR_HTTP2_INVALID_SESSION ERR_STREAM_PREMATURE_CLOSE HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW'.split(' '),
     // the rest of undici's list, and what axios-retry takes for transient
-    ...[
-      'ECONNRESET',
-      'ECONNREFUSED',
-      'ENOTFOUND',
-      'ENETDOWN',
-      'ENETUNREACH',
-      'EHOSTDOWN',
-      'EHOSTUNREACH',
-      'EPIPE',
-      'UND_ERR_SOCKET',
-    ],
-    ...['EAI_AGAIN', 'ETIMEDOUT', 'ECONNABORTED', 'EADDRNOTAVAIL', 'EMFILE', 'ERR_NETWORK'],
+    ...'ECONNRESET ECONNREFUSED ENOTFOUND ENETDOWN ENETUNREACH EHOSTDOWN EHOSTUNREACH EPIPE UND_ERR_SOCKET'.split(' '),
+    ...'ESOCKETTIMEDOUT EAI_AGAIN ETIMEDOUT ECONNABORTED EADDRNOTAVAIL EMFILE ERR_NETWORK'.split(' '),
   ])('%s is a lost connection', async (code) => {
     expect(await throwing({ code })).toBe(3)
   })
 
+  test('with retryNetworkErrors: false a lost connection is final', async () => {
+    expect(await throwing({ code: 'ECONNRESET' }, { policy: { retryNetworkErrors: false } })).toBe(1)
+  })
+
   test.each([
-    ...[
-      'ERR_BAD_OPTION',
-      'ERR_INVALID_URL',
-      'ERR_HTTP2_INVALID_HEADER_VALUE',
-      'UND_ERR_INVALID_ARG',
-      'ERR_FR_TOO_MANY_REDIRECTS',
-    ],
+    ...'ERR_BAD_OPTION ERR_INVALID_URL ERR_HTTP2_INVALID_HEADER_VALUE UND_ERR_INVALID_ARG ERR_CANCELED'.split(' '),
     // no repeat mends a certificate
-    ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ...'ERR_FR_TOO_MANY_REDIRECTS CERT_HAS_EXPIRED DEPTH_ZERO_SELF_SIGNED_CERT ERR_TLS_CERT_ALTNAME_INVALID'.split(' '),
   ])('%s is final', async (code) => {
     expect(await throwing({ code })).toBe(1)
   })

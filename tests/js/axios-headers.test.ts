@@ -15,13 +15,6 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     expect(keysOf(server)).toEqual([first, first, first, second, second])
   })
 
-  test('GET has none', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
-    await api.get('/')
-    expect(keysOf(server)).toEqual([undefined, undefined])
-  })
-
   test.each([
     ['of the call', { redrive: { idempotencyKey: 'option' }, headers: { 'idempotency-key': 'header' } }, 'option'],
     ['in a header', { headers: { 'idempotency-key': 'header' } }, 'header'],
@@ -37,13 +30,6 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     server.reply(503)
     await api.post('/', {}, { redrive: { idempotencyKey: 'a"b' } })
     expect(server.requests.map((request) => request.headers['x-once'])).toEqual(['"a\\"b"', '"a\\"b"'])
-  })
-
-  test.each(['mine', '"mine"'])('sf-string sends the key %s of a caller in one pair of quotes', async (given) => {
-    const { server, api } = await setup(adapter, { idempotency: { format: 'sf-string' } })
-    server.reply(503)
-    await api.post('/', {}, { headers: { 'idempotency-key': given } })
-    expect(keysOf(server)).toEqual(['"mine"', '"mine"'])
   })
 
   test('POST is not tried again where the key was refused or switched off', async () => {
@@ -177,15 +163,6 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
       undefined,
     ])
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, 'Bearer of-the-api'])
-  })
-
-  test('a 401 on a retry that nobody can mend is the last answer', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(401)
-    expect(await failure(api.get('/'))).toMatchObject({
-      response: { status: 401 },
-      redrive: { reason: 'not_retryable' },
-    })
   })
 })
 

@@ -21,6 +21,8 @@ export class AxiosServer {
   readonly requests: Seen[] = []
   /** Requests whose answer is not all sent. */
   inFlight = 0
+  /** Bytes of bodies that never end. */
+  dribbled = 0
   readonly #script: Answer[] = []
   readonly #server = createServer((request, response) => {
     this.#serve(request, response).catch(() => response.destroy())
@@ -66,7 +68,10 @@ export class AxiosServer {
   dribble(status: number): this {
     this.#script.push((_, response) => {
       response.writeHead(status, { 'content-type': 'text/plain' })
-      const timer = setInterval(() => response.write('x'), 20)
+      const timer = setInterval(() => {
+        this.dribbled++
+        response.write('x')
+      }, 20)
       response.on('close', () => clearInterval(timer))
     })
     return this

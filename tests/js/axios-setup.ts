@@ -5,8 +5,9 @@ import { expect, onTestFinished } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { type GiveCredentials, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import type { TaskOptions } from '../../js/options/task-options.ts'
+import type { FakeClock } from '../../js/testing.ts'
 import { AxiosServer } from './axios-server.ts'
-import { NO_GATES } from './setup.ts'
+import { closeNow, NO_GATES } from './setup.ts'
 
 export type AdapterName = 'http' | 'fetch'
 
@@ -45,7 +46,8 @@ export async function startServer(): Promise<AxiosServer> {
 
 export async function openQueue(options: RetryQueueOptions = {}): Promise<RetryQueue> {
   const queue = new RetryQueue({ ...NO_GATES, ...options, policy: { ...QUICK, ...options.policy } })
-  onTestFinished(() => queue.close({ drainMs: 0 }))
+  const { clock } = options
+  onTestFinished(() => (clock ? closeNow(queue, clock as FakeClock) : queue.close({ drainMs: 0 })))
   await queue.ready
   return queue
 }

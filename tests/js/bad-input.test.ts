@@ -36,6 +36,7 @@ const wrong: readonly Row[] = [
   ['a key with a space', ORDERS, { redrive: { idempotencyKey: 'a b' } }, RangeError, /idempotencyKey/],
   ['a key with a line break', ORDERS, { redrive: { idempotencyKey: 'a\r\nx: y' } }, RangeError, /idempotencyKey/],
   ['a key of 256 characters', ORDERS, { redrive: { idempotencyKey: 'k'.repeat(256) } }, RangeError, /idempotencyKey/],
+  ['credentials of its own', ORDERS, { redrive: { credentials: 'always' } }, RangeError, /'on-401', got 'always'/],
   ['an orderKey that is no text', ORDERS, { redrive: { orderKey: 5 } }, TypeError, /redrive\.orderKey.*5/],
 ]
 

@@ -119,7 +119,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   '`deadLetterMs`': {
     preset: `${retention.deadLetterMs / DAY_MS} days`,
     run: async () => {
-      const fakes = await withDead(1, { retention: { deadLetterMs: 60_000 } })
+      const fakes = await withDead(1, { retention: { deadLetterMs: 60_000, terminalMs: 0 } })
       await fakes.clock.advance(59_000)
       expect((await fakes.queue.deadLetters.list()).tasks).toHaveLength(1)
       await fakes.clock.advance(1)

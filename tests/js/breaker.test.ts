@@ -10,7 +10,6 @@ import { type Fakes, ORDERS, setup, watch } from './setup.ts'
 const ORIGIN = new URL(ORDERS).origin
 /** Always due at once, so that nothing but the gates keeps anything back. */
 const AT_ONCE = { strategy: 'table', delaysMs: [0], maxAttempts: 100, attemptTimeoutMs: 0 } as const
-const LONG = { redrive: { waitMs: 3_600_000 } }
 /** The longest that a circuit is open the first time. */
 const OPEN_MS = 5_000
 /** Five failures of a moment are enough. */
@@ -83,42 +82,11 @@ test('a probe that fails opens it again, for twice as long', async () => {
   expect(server.hits).toBe(7)
 })
 
-test('L4 another origin goes on', async () => {
-  const fakes = await breaking()
-  await open(fakes)
-  fakes.server.reply(503)
-  expect((await fakes.queue.fetch('https://other.test/')).status).toBe(200)
-})
-
 test("'hold' keeps retries waiting and no call of the user's own", async () => {
   const fakes = await breaking({ breaker: { whenOpen: 'hold' } })
   await open(fakes)
   expect((await fakes.queue.fetch(ORDERS)).status).toBe(200)
   expect(fakes.server.hits).toBe(6)
-})
-
-test('first attempts that make no task count as well', async () => {
-  const fakes = await breaking({ policy: { maxAttempts: 2, strategy: 'fixed', initialDelayMs: 60_000 } })
-  const { queue, server, clock } = fakes
-  server.reply(503)
-  const waits = watch(queue.fetch(ORDERS, LONG))
-  await clock.advance(0)
-  const once = { redrive: { policy: { maxAttempts: 1 } } }
-  for (let i = 0; i < 4; i++) {
-    server.reply(503)
-    expect((await queue.fetch(ORDERS, once)).status).toBe(503)
-  }
-  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
-  expect(waits.state).toBe('pending')
-})
-
-test('a 404, and a redirect that is not followed, are answers of a server that works', async () => {
-  const { queue, server } = await breaking()
-  server.reply(503).reply(200)
-  await queue.fetch(ORDERS)
-  for (let i = 0; i < 9; i++) server.reply(404)
-  for (let i = 0; i < 9; i++) await queue.fetch(ORDERS)
-  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('CLOSED')
 })
 
 test('an awaited call of an order fails at once as well, and is taken in again half-open', async () => {

@@ -4,8 +4,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Credentials, CredentialsRequest } from '../../js/index.ts'
 import { RetryQueue } from '../../js/index.ts'
-import { openSqlite } from './credentials-setup.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { type World, world } from './durable-setup.ts'
 import { API, always, forApi, markOf, ORDERS, setup, watch } from './setup.ts'
+import { freshPath } from './sqlite/setup.ts'
 
 const HOOK = 'https://hooks.customer.test/in'
 const POST = { method: 'POST', body: '{}' } as const
@@ -39,28 +41,20 @@ test('S12 a task of another origin gets no credential, and no resolver is asked 
 })
 
 test.each([
-  ['another port', 'https://api.test:8443/orders'],
-  ['another scheme', 'http://api.test/orders'],
-  ['a subdomain', 'https://evil.api.test/orders'],
-  ['a longer name', 'https://api.test.evil.test/orders'],
-  ['the origin in the query', 'https://evil.test/?https://api.test'],
-  ['the origin in the path', 'https://evil.test/https://api.test/orders'],
-])('S12 %s is another origin', async (_, url) => {
+  ['with another port', 'https://api.test:8443/orders', null],
+  ['with another scheme', 'http://api.test/orders', null],
+  ['of a subdomain', 'https://evil.api.test/orders', null],
+  ['with a longer name', 'https://api.test.evil.test/orders', null],
+  ['with the origin in the query', 'https://evil.test/?https://api.test', null],
+  ['with the origin in the path', 'https://evil.test/https://api.test/orders', null],
+  ['in capitals', 'HTTPS://API.TEST/orders', 'Bearer of-the-api'],
+  ['with the port that the scheme has anyway', 'https://api.test:443/orders', 'Bearer of-the-api'],
+  ['with dots in the path', 'https://api.test/a/../orders', 'Bearer of-the-api'],
+])('S12 a URL %s gets the credential only if its origin is the same', async (_, url, sent) => {
   const { queue, server, clock } = await setup({ credentials: forApi(bearer) })
   await queue.enqueue(url, POST)
   await clock.settle()
-  expect(authOf(server.requests)).toEqual([null])
-})
-
-test.each([
-  ['capitals', 'HTTPS://API.TEST/orders'],
-  ['the port that the scheme has anyway', 'https://api.test:443/orders'],
-  ['dots in the path', 'https://api.test/a/../orders'],
-])('the same origin is the same, written with %s', async (_, url) => {
-  const { queue, server, clock } = await setup({ credentials: forApi(bearer) })
-  await queue.enqueue(url, POST)
-  await clock.settle()
-  expect(authOf(server.requests)).toEqual(['Bearer of-the-api'])
+  expect(authOf(server.requests)).toEqual([sent])
 })
 
 test('each origin asks its own', async () => {
@@ -189,13 +183,13 @@ test('a 401 to a retry of an origin without an entry is final', async () => {
 })
 
 test('S12 a stored task whose origin has no entry is parked, and degraded names its origin once', async () => {
-  const { open, server, clock } = openSqlite()
+  const { open, close, server, clock } = world()
   const first = await open()
   first.queue.pause()
   const headers = { authorization: 'Bearer of-the-hook' }
   const { taskId } = await first.queue.enqueue(HOOK, { ...POST, headers })
   await first.queue.enqueue(HOOK, { ...POST, headers })
-  await first.close()
+  await close(first)
   const { queue, events } = await open({ credentials: forApi(bearer) })
   await clock.advance(60_000)
   expect(server.hits).toBe(0)
@@ -214,15 +208,17 @@ test('S12 a row whose target was changed takes no credential along, wherever the
     `UPDATE tasks SET record = json_set(record, '$.targetUrl', 'https://evil.test/orders', '$.lane', 'https://evil.test ann')`,
     `UPDATE tasks SET record = json_set(record, '$.origin', 'https://evil.test', '$.url', 'https://evil.test')`,
   ]) {
-    const { open, server, clock, path } = openSqlite()
-    const first = await open()
+    const path = freshPath()
+    const made: World = world(() => sqliteStore({ path, clock: made.clock }))
+    const { open, close, server, clock } = made
+    const first = await open({ principal: 'ann' })
     first.queue.pause()
     await first.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'Bearer of-the-caller' } })
-    await first.close()
+    await close(first)
     const db = new DatabaseSync(path)
     db.exec(change)
     db.close()
-    await open({ credentials: forApi(bearer) })
+    await open({ credentials: forApi(bearer), principal: 'ann' })
     await clock.advance(60_000)
     const elsewhere = server.requests.filter(({ url }) => !url.startsWith(`${API}/`))
     expect(
@@ -230,20 +226,4 @@ test('S12 a row whose target was changed takes no credential along, wherever the
       change,
     ).toEqual([])
   }
-})
-
-test('S12 a redriven dead letter asks the entry of its own origin', async () => {
-  const { open, server, clock } = openSqlite()
-  const { queue } = await open({ credentials: forApi(bearer), policy: { maxAttempts: 1 } })
-  always(server, 503, 2)
-  const [api, hook] = [await queue.enqueue(ORDERS, POST), await queue.enqueue(HOOK, POST)]
-  await clock.advance(1_000)
-  for (const { taskId } of [api, hook]) await queue.deadLetters.redrive(taskId)
-  await clock.advance(60_000)
-  // of two origins that are due at once the one without credentials to ask for may go first
-  const sentTo = (origin: string) => authOf(server.requests.filter(({ url }) => url === origin))
-  expect([sentTo(ORDERS), sentTo(HOOK)]).toEqual([
-    ['Bearer of-the-api', 'Bearer of-the-api'],
-    [null, null],
-  ])
 })

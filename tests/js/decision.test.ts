@@ -86,41 +86,6 @@ test('S8 the second 401 parks, with the marks of both', () => {
   core.free()
 })
 
-test('S7 a leased task counts in flight and not in the depth, and leaves a place less', () => {
-  const { core, lane, adopt, settle } = setup()
-  const slot = adopt()
-  expect([core.inFlight(), core.depth(), core.room(START, lane), core.vacancies()]).toEqual([1, 0, 2, 2])
-  settle(slot, OUTCOME_RESPONSE, 200)
-  expect([core.inFlight(), core.depth(), core.room(START, lane), core.vacancies()]).toEqual([0, 0, 3, 3])
-  core.free()
-})
-
-test('S9 a hold of a lane leaves no room there until it ends; no number is no hold', () => {
-  const { core, lane } = setup()
-  core.hold(START, lane, Number.NaN)
-  expect(core.room(START, lane)).toBe(3)
-  core.hold(START, lane, 500)
-  expect([core.room(START + 499, lane), core.room(START + 500, lane), core.heldUntil(lane, START)]).toEqual([
-    0,
-    3,
-    START + 500,
-  ])
-  core.free()
-})
-
-test("S9 a hold that the store of a lane knows of is the store's to keep, and ends when that says", () => {
-  const { core, lane } = setup()
-  const seen = (now = START) => [core.room(now, lane), core.heldUntil(lane, now) - START, core.shutUntil(lane, now)]
-  core.hold(START, lane, 500)
-  expect(seen()).toEqual([0, 500, START + 500])
-  core.shareHold(START, lane, 0)
-  expect(seen()).toEqual([3, 500, 0])
-  core.shareHold(START, lane, 300)
-  core.hold(START, lane, 500)
-  expect(seen(), 'no limit of its own is added').toEqual([3, 300, 0])
-  core.free()
-})
-
 test('an answer says what it asked of its lane, whatever held that before, and tells when the task may start', () => {
   const { core, lane, settled } = setup()
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
@@ -133,14 +98,6 @@ test('an answer says what it asked of its lane, whatever held that before, and t
   expect(first).toMatchObject({ verdict: VERDICT_RETRY, holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
   expect(end(admit(), 10_000).holdMs).toBe(10_000)
   expect(end(admit(), 30_000).holdMs).toBe(30_000)
-  core.free()
-})
-
-test('a lane that is not there takes no lease', () => {
-  const { core } = setup()
-  const [never, none] = [Infinity, 0]
-  const slot = core.adopt(START, NONE, 0, 0, 0, 1, START, never, never, never, 1, none, -1, none, none, false)
-  expect(slot).toBe(NONE)
   core.free()
 })
 

@@ -10,7 +10,7 @@ import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
-import { closeNow, type Fakes, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { closeNow, type Fakes, markOf, ORDERS, PLAIN_CURVE, setup, type Watched, watch } from './setup.ts'
 
 const KEY = 'order-4711'
 
@@ -32,36 +32,21 @@ async function joined(fakes: Fakes, redrive: object = {}, more: RequestInit = {}
   return { first, second }
 }
 
-test('S14 S22 both callers get the answer of one task, and both can read it', async () => {
-  const fakes = await setup()
+test.each<[what: string, script: (server: Fakes['server']) => unknown, both: string]>([
+  ['a success', (server) => server.reply(200, {}, 'done'), '200 done undefined'],
+  ['a refusal', (server) => server.reply(404, {}, 'gone'), '404 gone not_retryable'],
+  ['a lost connection', (server) => server.fail(new TypeError('fetch failed')), 'TypeError: fetch failed'],
+])('S14 S22 both callers get what one task ends with, and both can read it: %s', async (_, script, both) => {
+  const fakes = await setup({ policy: { maxAttempts: 2 } })
   const { queue, server, clock, events } = fakes
   const { first, second } = await joined(fakes)
   expect([first.state, second.state, queue.stats().depth]).toEqual(['pending', 'pending', 1])
-  server.reply(200, {}, 'done')
+  script(server)
   await clock.advance(1_000)
-  expect([first.value?.status, second.value?.status]).toEqual([200, 200])
-  expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['done', 'done'])
+  const heard = async ({ value, error }: Watched<Response>) =>
+    value ? `${value.status} ${await value.text()} ${markOf(value)?.reason}` : String(error)
+  expect([await heard(first), await heard(second)]).toEqual([both, both])
   expect([server.hits, events.of('queued').length]).toEqual([3, 1])
-})
-
-test('S22 given up, both have the last answer, marked', async () => {
-  const fakes = await setup()
-  const { first, second } = await joined(fakes)
-  fakes.server.reply(404, {}, 'gone')
-  await fakes.clock.advance(1_000)
-  const marks = [markOf(first.value), markOf(second.value)]
-  expect(marks[0]).toMatchObject({ reason: 'not_retryable' })
-  expect(marks[1]).toEqual(marks[0])
-  expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['gone', 'gone'])
-})
-
-test('S22 lost on the way, both have the error', async () => {
-  const fakes = await setup({ policy: { maxAttempts: 2 } })
-  const { first, second } = await joined(fakes)
-  fakes.server.fail(new TypeError('fetch failed'))
-  await fakes.clock.advance(1_000)
-  expect([first.state, second.state]).toEqual(['rejected', 'rejected'])
-  expect([String(first.error), String(second.error)]).toEqual(Array(2).fill('TypeError: fetch failed'))
 })
 
 test('an abort of the one who joined ends its waiting alone', async () => {
@@ -154,31 +139,21 @@ test('three at once, none of which was a task before: one task, three answers', 
   expect(queue.stats()).toMatchObject({ succeeded: 1, depth: 0 })
 })
 
-test('S6 two different ones at once: the second, when it has failed, is told of the conflict and makes no task', async () => {
+test('S6 of two different ones at once the second, when it has failed, gets the conflict in place of its answer', async () => {
   const { queue, server, clock } = await setup()
-  server.reply(503).reply(503)
+  let isLetGo = false
+  const cancel = () => {
+    isLetGo = true
+  }
+  server.reply(503).reply(503, {}, new ReadableStream({ cancel }))
   const first = watch(queue.fetch(ORDERS, post()))
   const second = watch(queue.fetch(ORDERS, post({}, { body: 'milk' })))
   await clock.advance(1_000)
+  expect(isLetGo).toBe(true)
   expect(first.value?.status).toBe(200)
   expect(second.error).toBeInstanceOf(IdempotencyConflictError)
   expect((second.error as Error).message).toMatch(/not kept$/)
   expect(queue.stats()).toMatchObject({ succeeded: 1, depth: 0 })
-})
-
-test('S6 the answer that nobody gets because of a conflict is let go of', async () => {
-  const { queue, server, clock } = await setup()
-  let cancelled = false
-  const body = new ReadableStream({
-    cancel() {
-      cancelled = true
-    },
-  })
-  server.reply(503).reply(503, {}, body)
-  const first = watch(queue.fetch(ORDERS, post()))
-  const second = watch(queue.fetch(ORDERS, post({}, { body: 'milk' })))
-  await clock.advance(1_000)
-  expect([first.state, second.state, cancelled]).toEqual(['resolved', 'rejected', true])
 })
 
 test('close answers those who joined, too', async () => {
@@ -250,17 +225,4 @@ test('S14 Axios: both callers get the data of one task', async () => {
   ])
   expect(keysOf(server)).toEqual([KEY, KEY, KEY])
   expect(queue.stats()).toMatchObject({ succeeded: 1 })
-})
-
-test('S6 Axios: another body under the key of a live task rejects with the typed error, unsent', async () => {
-  const { server, queue, api } = await axiosSetup('http', { policy: { initialDelayMs: 300 } })
-  server.reply(503)
-  const config = { redrive: { idempotencyKey: KEY } } as object
-  const first = api.post('/orders', { item: 'tea' }, config)
-  await eventually(() => queue.stats().depth).toBe(1)
-  const refused = await api.post('/orders', { item: 'hush' }, config).catch((error: unknown) => error)
-  expect(refused).toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
-  expect((refused as Error).message).not.toContain('hush')
-  expect((await first).status).toBe(200)
-  expect(server.hits).toBe(2)
 })

@@ -57,12 +57,6 @@ test('the 202 carries the caller’s own trace id', async () => {
   expect(await response.json()).toMatchObject({ traceId })
 })
 
-test('a lost connection is deferred too', async () => {
-  const { queue, server } = await setup()
-  server.fail()
-  expect((await queue.fetch(ORDERS, DEFER)).status).toBe(202)
-})
-
 test('the task goes on, however long it takes, and its result can be asked for', async () => {
   const { queue, server, clock } = await setup({ policy: { maxAttempts: 8, maxDelayMs: 60_000 } })
   always(server, 503, 7)
@@ -76,14 +70,6 @@ test('the task goes on, however long it takes, and its result can be asked for',
   expect(await result).toMatchObject({ responseStatus: 200, task: { status: 'SUCCEEDED', attemptNumber: 8 } })
 })
 
-test('a deferred task that runs out of attempts is a dead letter and nobody’s rejection', async () => {
-  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 } })
-  always(server, 503)
-  await queue.fetch(ORDERS, DEFER)
-  await clock.advance(1_000)
-  expect((await queue.deadLetters.list()).tasks).toMatchObject([{ status: 'EXHAUSTED', reason: 'max_attempts' }])
-})
-
 test('an origin that asked to wait gets deferred calls later: 202 without an attempt', async () => {
   const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '10' })
@@ -94,13 +80,4 @@ test('an origin that asked to wait gets deferred calls later: 202 without an att
   expect(server.hits).toBe(1)
   await clock.advance(12_000)
   expect(server.hits).toBe(3)
-})
-
-test('a full queue gives the caller the first answer as it is', async () => {
-  const { queue, server, events } = await setup({ capacity: 1 })
-  always(server, 503)
-  await queue.fetch(ORDERS, DEFER)
-  const response = await queue.fetch(ORDERS, DEFER)
-  expect(response.status).toBe(503)
-  expect(events.of('degraded')).toMatchObject([{ code: 'storage_full' }])
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
-import { forApi, markOf, ORDERS, watch } from './setup.ts'
+import { markOf, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -62,16 +62,6 @@ test('S8 a caller whose time is up gets its last answer, and the task does not g
   expect(server.hits).toBe(1)
 })
 
-test('a wait that is longer than its caller waits ends the call at once', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
-  server.reply(503, { 'retry-after': '60' })
-  const answer = watch(queue.fetch(ORDERS, POST))
-  await clock.settle()
-  expect(answer.value?.status).toBe(503)
-  expect(markOf(answer.value)?.reason).toBe('wait_exceeded')
-})
-
 test('S8 an abort by the caller rejects with its reason at once and cancels the stored task', async () => {
   const { open, server, clock, store } = world()
   const { queue, events } = await open()
@@ -86,20 +76,6 @@ test('S8 an abort by the caller rejects with its reason at once and cancels the 
   expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
 })
 
-test('S8 cancel of a task in flight aborts it, and what comes of it but a success is CANCELLED', async () => {
-  const { open, server, clock, store } = world()
-  const { queue, events } = await open()
-  server.hang()
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  expect(await queue.cancel(taskId)).toBe('requested')
-  await clock.settle()
-  expect(server.requests[0]?.signal.aborted).toBe(true)
-  expect(await store.get(taskId)).toMatchObject({ status: 'CANCELLED' })
-  expect(events.names()).toEqual(['queued', 'attempt', 'cancelled'])
-  expect(await queue.cancel(taskId)).toBe('gone')
-})
-
 test('S8 a cancel in one process aborts the attempt of another', async () => {
   const { open, server, clock, store } = world()
   const a = await open()
@@ -111,53 +87,6 @@ test('S8 a cancel in one process aborts the attempt of another', async () => {
   await clock.settle()
   expect(server.requests[0]?.signal.aborted).toBe(true)
   expect(await store.get(taskId)).toMatchObject({ status: 'CANCELLED' })
-})
-
-test('a live home keeps its tasks: no other process takes what its caller waits for', async () => {
-  const { open, server, clock } = world()
-  const a = await open()
-  const b = await open()
-  server.reply(503)
-  const answer = watch(a.queue.fetch(ORDERS, POST))
-  await clock.settle()
-  a.queue.pause()
-  await clock.advance(20_000)
-  expect(server.hits).toBe(1)
-  expect(b.events.names()).toEqual([])
-  a.queue.resume()
-  await clock.settle()
-  expect(answer.value?.status).toBe(200)
-})
-
-test('S19 tasks of one orderKey run one after another, over processes', async () => {
-  const { open, server, clock } = world()
-  const a = await open()
-  const b = await open()
-  const first = server.hang()
-  await a.queue.enqueue(`${ORDERS}/1`, { ...POST, redrive: { orderKey: 'cart' } })
-  await b.queue.enqueue(`${ORDERS}/2`, { ...POST, redrive: { orderKey: 'cart' } })
-  const third = watch(b.queue.fetch(`${ORDERS}/3`, { ...POST, redrive: { orderKey: 'cart' } }))
-  await clock.advance(5_000)
-  expect(server.hits).toBe(1)
-  first(200)
-  await clock.advance(5_000)
-  expect(server.requests.map(({ url }) => url.at(-1))).toEqual(['1', '2', '3'])
-  expect(server.maxInFlight).toBe(1)
-  expect(third.value?.status).toBe(200)
-})
-
-test('S6 the same key with another request is refused, and the store is as it was', async () => {
-  const { open, store } = world()
-  const { queue } = await open()
-  queue.pause()
-  const redrive = { idempotencyKey: 'order-1' }
-  const first = await queue.enqueue(ORDERS, { ...POST, redrive })
-  const same = await queue.enqueue(ORDERS, { ...POST, redrive })
-  expect(same).toEqual({ ...first, deduplicated: true })
-  await expect(queue.enqueue(ORDERS, { method: 'POST', body: 'coffee', redrive })).rejects.toMatchObject({
-    code: 'IDEMPOTENCY_CONFLICT',
-  })
-  expect(await store.counts()).toMatchObject({ pending: 1 })
 })
 
 test('S6 a key that another process has stored for another URL is refused, and the text says which slip it was', async () => {
@@ -212,34 +141,6 @@ test('L5 close gives back what runs and was handed over, and leaves it in the st
   expect((await queue.list({ status: 'SUCCEEDED' })).tasks).toMatchObject([{ attemptNumber: 1 }])
 })
 
-test('L2 what a crashed process had in flight is taken up when its lease has run out', async () => {
-  const { open, server, clock, store } = world()
-  const paused = await open()
-  paused.queue.pause()
-  await paused.queue.enqueue(ORDERS, POST)
-  expect(await claimAway(store, 'crashed')).toHaveLength(1)
-  paused.queue.resume()
-  await clock.advance(4_999)
-  expect(server.hits).toBe(0)
-  await clock.advance(1)
-  expect(server.hits).toBe(1)
-})
-
-test('S9 Retry-After of a first failure holds the lane for every process', async () => {
-  const { open, server, clock } = world()
-  const a = await open()
-  const b = await open()
-  server.reply(429, { 'retry-after': '20' })
-  const answer = watch(a.queue.fetch(ORDERS, POST))
-  await clock.settle()
-  await b.queue.enqueue(ORDERS, POST)
-  await clock.advance(19_999)
-  expect(server.hits).toBe(1)
-  await clock.advance(5_001)
-  expect(server.hits).toBe(3)
-  expect(answer.value?.status).toBe(200)
-})
-
 test('S9 one answer holds the tasks of other processes for maxLaneHoldMs, and its own task in full', async () => {
   const { open, server, clock } = world()
   const a = await open()
@@ -275,61 +176,4 @@ test('S9 a first attempt that is to be held waits in another process, too, which
   expect(server.hits).toBe(1)
   await clock.advance(10_001)
   expect([inB?.value?.status, inC?.value?.status]).toEqual([200, 200])
-})
-
-test('S8 401 twice parks the task until setPrincipal or resume', async () => {
-  const { open, server, clock, store } = world()
-  const asked: boolean[] = []
-  const { queue, events } = await open({
-    credentials: forApi(({ unauthorized }) => {
-      asked.push(unauthorized)
-      return { authorization: 'Bearer x' }
-    }),
-  })
-  server.reply(401).reply(401).reply(200)
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(60_000)
-  expect(asked).toEqual([false, true])
-  expect(events.of('unauthorized')).toHaveLength(1)
-  expect(await store.get(taskId)).toMatchObject({ status: 'PENDING', parked: true, attemptNumber: 0 })
-  queue.resume()
-  await clock.advance(1_000)
-  expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
-})
-
-test('S13 redrive of a stored dead letter keeps key, id and history', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open({ policy: { maxAttempts: 1 } })
-  server.reply(503)
-  const { taskId, idempotencyKey } = await queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  const exported = JSON.parse(await queue.deadLetters.export()) as { tasks: { taskId: string; attempts: unknown[] }[] }
-  expect(exported.tasks).toMatchObject([{ taskId, attempts: [{ responseStatus: 503 }] }])
-  expect(await queue.deadLetters.redrive(taskId)).toMatchObject({ taskId, idempotencyKey, status: 'PENDING' })
-  await clock.settle()
-  expect(server.hits).toBe(2)
-  expect(server.requests[1]?.headers.get('idempotency-key')).toBe(idempotencyKey)
-  expect((await queue.attempts(taskId)).attempts).toHaveLength(2)
-  expect((await queue.explain(taskId)).map(({ kind }) => kind)).toEqual([
-    'queued',
-    'attempt',
-    'exhausted',
-    'redriven',
-    'attempt',
-    'succeeded',
-  ])
-})
-
-test('idle resolves when nothing waits in the store any more', async () => {
-  const { open, server, clock } = world()
-  const { queue, events } = await open()
-  server.reply(503)
-  await queue.enqueue(ORDERS, POST)
-  const idle = watch(queue.idle())
-  await clock.advance(999)
-  expect(idle.state).toBe('pending')
-  await clock.advance(1)
-  expect(idle.state).toBe('resolved')
-  expect(events.names(true).at(-1)).toBe('idle')
-  expect(queue.stats()).toMatchObject({ depth: 0, succeeded: 1, inFlight: 0 })
 })

@@ -1,7 +1,6 @@
 /** What waits in the store and what waits in memory share one limit: whoever was kept back has its turn when there is room. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { TaskStore } from '../../js/api/store.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
 
@@ -31,16 +30,11 @@ test('L1 a stored task that one in memory kept out of its lane is taken up when 
 
 test('S7 a task that time has ended in the middle of an attempt gives its place back', async () => {
   // its lease is short, and nobody gets to renew it
-  const { open, server, clock } = world((store) => {
-    const turn: TaskStore['turn'] = (step) =>
-      store.turn({ ...step, renew: [], claim: step.claim && { ...step.claim, leaseMs: 1_000 } })
-    return new Proxy<TaskStore>(store, {
-      get(_, name) {
-        const value: unknown = name === 'turn' ? turn : Reflect.get(store, name)
-        return typeof value === 'function' ? value.bind(store) : value
-      },
-    })
-  })
+  const { open, server, clock } = world((store) =>
+    withMethods(store, {
+      turn: (step) => store.turn({ ...step, renew: [], claim: step.claim && { ...step.claim, leaseMs: 1_000 } }),
+    }),
+  )
   let answer = (_: HeadersInit) => {}
   const asked = () =>
     new Promise<HeadersInit>((resolve) => {

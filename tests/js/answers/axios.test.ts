@@ -4,9 +4,10 @@ import axios, { type AxiosInstance, type ResponseType } from 'axios'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { attachToAxios } from '../../../js/adapters/axios.ts'
 import { RetryQueue } from '../../../js/index.ts'
+import { fakeClock } from '../../../js/testing.ts'
 import { ADAPTERS, failure, setup } from '../axios-setup.ts'
 import { eventually } from '../eventually.ts'
-import { NO_GATES } from '../setup.ts'
+import { NO_GATES, watch } from '../setup.ts'
 import { hangs, serve } from './hanging-server.ts'
 
 /** A body with a mark of its order at its head, letters of two bytes and all bytes there are. */
@@ -68,6 +69,23 @@ describe.each(ADAPTERS)('with the %s adapter', (adapter) => {
     await queue.idle()
     expect(hits()).toBe(3)
     await eventually(() => server.answers).toBe(0)
+  })
+
+  test.each([503, 404])('L5 a call whose retry is answered %i without end settles with that', async (status) => {
+    const clock = fakeClock()
+    const policy = { attemptTimeoutMs: 3_000, maxAttempts: 2 }
+    const { server, api, queue } = await setup(adapter, { clock, policy })
+    server.reply(503).dribble(status)
+    const call = watch(failure(api.post('/orders', 'A-1')))
+    await eventually(() => clock.advance(1).then(() => server.hits)).toBe(2)
+    // its headers have come by then: without them there is no status
+    await eventually(() => server.dribbled).toBeGreaterThan(3)
+    await eventually(() => clock.advance(1_000).then(() => call.state)).toBe('resolved')
+    const response = call.value?.response
+    expect(response?.status).toBe(status)
+    expect(response?.data).toMatch(/^x+$/)
+    await eventually(() => server.inFlight).toBe(0)
+    expect(queue.stats()).toMatchObject({ depth: 0, inFlight: 0 })
   })
 
   test('S22 a caller whose wait ends between two attempts gets the status, and what was there', async () => {

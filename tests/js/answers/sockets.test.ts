@@ -15,8 +15,6 @@ function makeQueue(options: RetryQueueOptions = {}): RetryQueue {
 
 test.each([
   ['a body that hangs, of a failure', hangs(503)],
-  ['a body that hangs, of a success', hangs(200)],
-  ['a body that trickles, of a failure', trickles(503)],
   ['a body that trickles, of a success', trickles(200)],
   ['a body that hangs, of a 401', hangs(401)],
 ])('S7 %s takes a place of `concurrency` until it is let go', async (_, listener) => {

@@ -6,38 +6,7 @@
 import { expect, test } from 'vitest'
 import type { RetryContext } from '../../../js/index.ts'
 import { gaps, ORDERS, setup, watch } from '../setup.ts'
-import { ended, POST } from './peer.ts'
-
-const coded = (code: string) =>
-  Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code }) })
-
-test('a 500, a 429 and a lost connection in turn', async () => {
-  const policy = { retryableStatusCodes: 'broad' } as const
-  expect(await ended({ policy, server: [500, 429, coded('UND_ERR_SOCKET')] })).toMatchObject({ status: 200, hits: 4 })
-})
-
-test.each([
-  ...['ECONNRESET', 'ECONNREFUSED', 'ENOTFOUND', 'ENETDOWN', 'ENETUNREACH', 'EHOSTDOWN', 'EHOSTUNREACH', 'EPIPE'],
-  ...['UND_ERR_SOCKET'],
-])('%s, an error on its list', async (code) => {
-  expect(await ended({ server: [coded(code)] })).toMatchObject({ status: 200, hits: 2 })
-})
-
-test('Retry-After in seconds and as a date; one whose form is wrong leaves the wait to the curve', async () => {
-  const server = [
-    [429, { 'retry-after': '2' }],
-    [429, { 'retry-after': 'Tue, 01 Jan 2030 00:01:00 GMT' }],
-    [429, { 'retry-after': 'this is not a date' }],
-  ] as const
-  const { waits } = await ended({ server })
-  expect(waits[0]).toBeGreaterThanOrEqual(2_000)
-  expect((waits[0] ?? 0) + (waits[1] ?? 0)).toBeGreaterThanOrEqual(60_000)
-  expect(waits[2]).toBe(4_000)
-})
-
-test('at once where Retry-After is zero', async () => {
-  expect((await ended({ server: [[429, { 'retry-after': '0' }]] })).waits).toEqual([0])
-})
+import { ended } from './peer.ts'
 
 test('a body is sent again as it was: text, bytes; on purpose: a stream is refused, since it can be sent only once', async () => {
   for (const body of ['order', new TextEncoder().encode('order'), new Blob(['order'])]) {
@@ -52,16 +21,6 @@ test('a body is sent again as it was: text, bytes; on purpose: a stream is refus
   const init = { method: 'PUT', body: new Blob(['order']).stream(), duplex: 'half' } as RequestInit
   await expect(queue.fetch(ORDERS, init)).rejects.toMatchObject({ code: 'BODY_NOT_REPLAYABLE' })
   expect(server.hits).toBe(0)
-})
-
-test('what is not meant to be tried again is passed on as it is', async () => {
-  expect(await ended({ server: [404] })).toMatchObject({ status: 404, hits: 1 })
-  expect(await ended({ server: [501], init: POST })).toMatchObject({ status: 501, hits: 1 })
-})
-
-test('the last answer is the caller’s, not an error about retrying', async () => {
-  const { status, error, hits } = await ended({ policy: { maxAttempts: 3 }, server: [503, 503, 503] })
-  expect([status, error, hits]).toEqual([503, undefined, 3])
 })
 
 test('a wait of one’s own sees the attempt and the wait that the server asked for', async () => {
@@ -104,12 +63,6 @@ test('an abort during the wait is heard at once, and a late decision about it do
   decide(true)
   await clock.advance(60_000)
   expect([server.hits, gaps(server).length, queue.stats().depth]).toEqual([3, 2, 0])
-})
-
-test('on purpose: an unsafe request is tried again under one key, a PATCH and a POST as well', async () => {
-  for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
-    expect(await ended({ init: { method }, server: [503] })).toMatchObject({ status: 200, hits: 2 })
-  }
 })
 
 test('on purpose: a body that breaks off is the caller’s, and is not resumed with a range', async () => {

@@ -1,6 +1,7 @@
 /** How an answer flows to its reader: at the reader's pace, and no further than it is wanted. */
 
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
@@ -8,10 +9,25 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Dispatcher, H2CClient, interceptors, request, stream } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
+import { fakeClock } from '../../../js/testing.ts'
 import { eventually } from '../eventually.ts'
 import { agentOf, queueWith, replyWith, serve, UNHURRIED } from './setup.ts'
 
 const LONG = 'an order, '.repeat(400_000)
+
+/** An answer that begins with `text` and does not end, and whether its connection has. */
+function withoutEnd(status: number, text: string) {
+  const answer = {
+    isClosed: false,
+    reply(response: ServerResponse) {
+      response.on('close', () => {
+        answer.isClosed = true
+      })
+      response.writeHead(status).write(text)
+    },
+  }
+  return answer
+}
 
 test('a long answer waits for a slow reader, and comes whole', async () => {
   const [part, total] = [Buffer.alloc(100_000), 40_000_000]
@@ -62,29 +78,19 @@ test('the connection of a failure is used for the next attempt', async () => {
 })
 
 test('a failure without an end is let go of before the next attempt', async () => {
-  let isClosed = false
-  const server = await serve((response) => {
-    response.on('close', () => {
-      isClosed = true
-    })
-    response.writeHead(503).write(LONG)
-  })
+  const endless = withoutEnd(503, LONG)
+  const server = await serve(endless.reply)
   const { statusCode } = await request(server.origin, { dispatcher: agentOf(queueWith()) })
   expect(statusCode).toBe(200)
-  await eventually(() => isClosed).toBe(true)
+  await eventually(() => endless.isClosed).toBe(true)
 })
 
 test('the body of a last answer that was let go of says so', async () => {
-  let isClosed = false
-  const server = await serve((response) => {
-    response.on('close', () => {
-      isClosed = true
-    })
-    response.writeHead(503).write(LONG)
-  })
+  const endless = withoutEnd(503, LONG)
+  const server = await serve(endless.reply)
   const queue = queueWith({ policy: { initialDelayMs: 20_000, maxDelayMs: 20_000 } })
   const answer = request(server.origin, { dispatcher: agentOf(queue) })
-  await eventually(() => isClosed).toBe(true)
+  await eventually(() => endless.isClosed).toBe(true)
   await queue.close()
   const { statusCode, body } = await answer
   expect(statusCode).toBe(503)
@@ -113,20 +119,15 @@ test('an answer that breaks off is the caller’s, from there on', async () => {
 })
 
 test('S22 an abort while the answer is read ends its connection', async () => {
-  let isClosed = false
-  const server = await serve(503, (response) => {
-    response.on('close', () => {
-      isClosed = true
-    })
-    response.writeHead(200).write('the beginning')
-  })
+  const endless = withoutEnd(200, 'the beginning')
+  const server = await serve(503, endless.reply)
   const controller = new AbortController()
   const dispatcher = agentOf(queueWith())
   const { body } = await request(server.origin, { dispatcher, signal: controller.signal })
   const text = body.text()
   controller.abort(new Error('the user left'))
   await expect(text).rejects.toThrow('the user left')
-  await eventually(() => isClosed).toBe(true)
+  await eventually(() => endless.isClosed).toBe(true)
 })
 
 test('an abort while an attempt is under way ends it and its call', async () => {
@@ -159,10 +160,14 @@ test('headersTimeout of a request limits each attempt, with undici’s own error
 })
 
 test('attemptTimeoutMs limits each attempt of a request that sets none', async () => {
+  const clock = fakeClock()
   const server = await serve('silence')
-  const queue = queueWith({ policy: { attemptTimeoutMs: 20 } })
-  const { statusCode } = await request(server.origin, { dispatcher: agentOf(queue) })
-  expect([statusCode, server.seen.length]).toEqual([200, 2])
+  const queue = queueWith({ clock, policy: { attemptTimeoutMs: 20 } })
+  const answer = request(server.origin, { dispatcher: agentOf(queue) })
+  await eventually(() => server.seen.length).toBe(1)
+  await clock.advance(20)
+  await eventually(() => clock.advance(1).then(() => server.seen.length)).toBe(2)
+  expect((await answer).statusCode).toBe(200)
 })
 
 test('interim answers are told, and the last one is the answer', async () => {

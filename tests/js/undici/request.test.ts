@@ -48,21 +48,6 @@ test('the last error is the caller’s, with the reason on it', async () => {
   expect(server.seen).toHaveLength(2)
 })
 
-test('a server that is not there yet is tried again', async () => {
-  const server = await serve()
-  const queue = queueWith({ policy: { maxAttempts: 3 } })
-  const gone = await request('http://127.0.0.1:9/', { dispatcher: agentOf(queue) }).catch((error: unknown) => error)
-  expect(gone).toMatchObject({ code: 'ECONNREFUSED', redrive: { reason: 'max_attempts' } })
-  expect(queue.stats()).toMatchObject({ attempts: 3 })
-  expect(server.seen).toHaveLength(0)
-})
-
-test('an answer that no retry can mend is passed on', async () => {
-  const server = await serve(404)
-  const { statusCode, body } = await request(server.origin, { dispatcher: agentOf(queueWith()) })
-  expect([statusCode, await body.text()]).toEqual([404, 'answer 1'])
-})
-
 test.each(['/a/%2e%2e/b', '/a/../b', '/a\\b', '/a%2Fb?q="c"'])(
   'a path goes out each time as it was given, also one that a URL would change: %s',
   async (path) => {
@@ -183,13 +168,6 @@ test('headers are sent as they were given, in each of their forms', async () => 
   for (const headers of forms) await request(server.origin, { dispatcher, headers })
   for (const { headers } of server.seen) expect(headers).toMatchObject({ 'x-one': '1', 'x-two': 'a, b' })
   expect(server.seen).toHaveLength(6)
-})
-
-test('a key that is there stays', async () => {
-  const server = await serve(503)
-  const headers = { 'Idempotency-Key': 'order-2041' }
-  await request(server.origin, { ...POST, headers, dispatcher: agentOf(queueWith()) })
-  expect(server.seen.map(({ key }) => key)).toEqual(['order-2041', 'order-2041'])
 })
 
 test('the query that undici is given is sent, and tells two requests of one key apart', async () => {
