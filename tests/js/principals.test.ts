@@ -10,22 +10,6 @@ const POST = { method: 'POST', body: 'of ann' } as const
 /** A test looks at the tasks of a principal who has left, too. */
 const ALL = { allPrincipals: true } as const
 
-test('S16 what the one who left has queued waits, and is sent once when it is back', async () => {
-  const { open, server, clock } = device()
-  const { queue } = await open()
-  queue.pause()
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await queue.setPrincipal('ben')
-  queue.resume()
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
-  expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'PENDING', principal: 'ann', attemptNumber: 0 })
-  await queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
-  expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
-})
-
 const HOOKS = ['credentials', 'beforeAttempt'] as const
 
 test.each(HOOKS)('S16 a switch while %s is asked: the attempt is given back unsent', async (hook) => {

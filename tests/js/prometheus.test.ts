@@ -289,16 +289,6 @@ test('watchers come off in any order, and nothing is counted any more', async ()
   expect([first, second].map(({ text }) => seriesIn(text(), attempts('success')))).toEqual([0, 1])
 })
 
-test('taken off in the order of a stack, they leave the queue as it was', () => {
-  const queue = new Queue()
-  const { host } = internalsOf(queue)
-  const before = { ...host }
-  const [first, second] = [metricsOf(queue), metricsOf(queue)]
-  second.detach()
-  first.detach()
-  expect({ ...host }).toEqual(before)
-})
-
 test.each([
   [{ maxOrigins: 0 }, RangeError, 'metricsOf.maxOrigins: expected a whole number from 1 to 10000, got 0'],
   [

@@ -49,16 +49,6 @@ test('a shorter Retry-After does not shorten the curve', async () => {
   expect(gaps(server)[0]).toBeGreaterThanOrEqual(20_000)
 })
 
-test('longer than waitMs: the caller has the answer at once', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503, { 'retry-after': '30' }, 'busy')
-  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 10_000 } }))
-  await clock.settle()
-  expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
-  expect(await answer.value?.text()).toBe('busy')
-  expect(clock.now()).toBe(Date.UTC(2030, 0, 1))
-})
-
 test.each([429, 503])('S9 a %i with it holds other retries and enqueued tasks of that origin', async (status) => {
   const { queue, server, clock } = await setup()
   server.reply(502).reply(status, { 'retry-after': '10' })

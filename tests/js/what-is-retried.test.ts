@@ -333,6 +333,7 @@ describe('a wait that a server names', () => {
       await clock.settle()
       expect(await answer.value?.text()).toBe('slow down')
       expect(markOf(answer.value)).toMatchObject({ reason: 'retry_after_too_long' })
+      expect(queue.stats().origins[new URL(ORDERS).origin]?.heldUntilAt ?? null).toBeNull()
     }
   })
 })
