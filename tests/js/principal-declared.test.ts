@@ -2,20 +2,15 @@
 
 import { expect, test } from 'vitest'
 import type { EngineSource } from '../../js/queue/core-loader.ts'
-import { closeNow, ORDERS, watch } from './setup.ts'
+import { DAY_MS, LONG_MS } from './principals-setup.ts'
+import { closeNow, deferred, login, ORDERS, watch } from './setup.ts'
 import { type Browser, browser, page } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'of ann' } as const
-const DAY_MS = 86_400_000
-/** Longer than any wait of a task, shorter than any budget. */
-const LONG_MS = 60_000
 
 /** Chunks that arrive when they are let. */
 function late() {
-  let arrive: () => void = () => {}
-  const arrived = new Promise<void>((resolve) => {
-    arrive = resolve
-  })
+  const { promise: arrived, resolve: arrive } = deferred()
   const source: EngineSource = async () => {
     await arrived
     return import('../../js/queue/chunk.ts')
@@ -135,17 +130,16 @@ test('S16 of two logins at once the one that ended last counts, since its cookie
   const device = browser()
   const { open, clock, server } = device
   await leaveTasks(device)
-  const ends: (() => void)[] = []
-  const during = () => new Promise<void>((resolve) => ends.push(resolve))
+  const logins = [login(), login()] as const
   const [one, two] = [await open({ principal: null }), await open({ principal: null })]
-  const ann = watch(one.queue.setPrincipal('ann', { during }))
+  const ann = watch(one.queue.setPrincipal('ann', { during: logins[0].during }))
   await clock.advance(10)
-  const ben = watch(two.queue.setPrincipal('ben', { during }))
+  const ben = watch(two.queue.setPrincipal('ben', { during: logins[1].during }))
   await clock.advance(1_000)
   expect(server.hits).toBe(0)
-  ends[1]?.()
+  logins[1].end()
   await clock.advance(1_000)
-  ends[0]?.()
+  logins[0].end()
   await clock.advance(LONG_MS)
   expect([ann.state, ben.state]).toEqual(['resolved', 'resolved'])
   expect(server.hits).toBe(3)

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { markOf, setup } from './setup.ts'
+import { login, markOf, setup } from './setup.ts'
 
 interface Hit {
   readonly method: string | undefined
@@ -176,11 +176,7 @@ test.each([
 })
 
 test('S16 a replay is redirected no further once another principal logs in', async () => {
-  let end = () => {}
-  const during = () =>
-    new Promise<void>((resolve) => {
-      end = resolve
-    })
+  const { during, end } = login()
   const { queue, clock } = await setup({ principal: 'ann', fetch: (url, init) => sendThenSwitch(url, init) })
   const sendThenSwitch: typeof fetch = async (url, init) => {
     const response = await fetch(url, init)
