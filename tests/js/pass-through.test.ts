@@ -37,27 +37,6 @@ test('what passes through fails as fetch fails', async () => {
   await expect(queue.fetch(ORDERS, { redrive: false })).rejects.toBe(lost)
 })
 
-test('the options of a request survive on every attempt', async () => {
-  const seen: RequestInit[] = []
-  const fetch = async (_input: RequestInfo | URL, init?: RequestInit) => {
-    seen.push(init ?? {})
-    return new Response(null, { status: seen.length < 2 ? 503 : 200 })
-  }
-  const { queue, clock } = await setup({ fetch })
-  const asked = {
-    cache: 'no-store',
-    credentials: 'include',
-    mode: 'cors',
-    referrerPolicy: 'no-referrer',
-    integrity: '',
-  } as const
-  const answer = queue.fetch(ORDERS, { ...asked, redirect: 'error' })
-  await clock.advance(1_000)
-  await answer
-  expect(seen).toHaveLength(2)
-  for (const init of seen) expect(init).toMatchObject({ ...asked, redirect: 'error' })
-})
-
 test('an opaque response counts as delivered', async () => {
   const opaque = Object.defineProperty(Response.error(), 'type', { value: 'opaque' })
   const { queue, events } = await setup({ fetch: async () => opaque })

@@ -117,13 +117,6 @@ test('S9 flush does not shorten a server’s delay', async () => {
   expect(server.hits).toBe(2)
 })
 
-test('flush before anything failed has nothing to do', async () => {
-  const clock = fakeClock()
-  const queue = new RetryQueue({ clock, fetch: scriptedServer({ clock }).fetch })
-  expect(await queue.flush()).toBe(0)
-  await closeNow(queue, clock)
-})
-
 test('idle resolves at once when nothing runs, else when the last call and task have ended', async () => {
   const { queue, server, clock, events } = await setup()
   await queue.idle()

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { device, LONG_MS } from './principals-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { login, ORDERS, watch } from './setup.ts'
 
 const places: readonly [string, object][] = [
   ['stored', {}],
@@ -92,15 +92,11 @@ test.each(places)('a caller that has set waitMs waits that long for its principa
 
 test.each(places)('while another logs in it is not known yet: %s', async (_, redrive) => {
   const { queue, server, clock, call } = await between(redrive)
-  let fail = (_: Error) => {}
-  const during = () =>
-    new Promise((_, reject) => {
-      fail = reject
-    })
+  const { during, end } = login()
   const switched = watch(queue.setPrincipal('ben', { during }))
   await clock.advance(5_000)
   expect(call.state).toBe('pending')
-  fail(new Error('wrong password'))
+  end(new Error('wrong password'))
   await clock.advance(2_000)
   expect([switched.state, call.value?.status, server.hits]).toEqual(['rejected', 200, 2])
   server.reply(503)

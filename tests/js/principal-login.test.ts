@@ -1,23 +1,11 @@
 /** S16: while a principal logs in, in whichever tab, no tab of the browser sends anything. */
 
 import { expect, test } from 'vitest'
-import { ORDERS, watch } from './setup.ts'
+import { DAY_MS, LONG_MS } from './principals-setup.ts'
+import { login, ORDERS, watch } from './setup.ts'
 import { type Browser, browser, page, type Tab } from './tabs-setup.ts'
 
-const DAY_MS = 86_400_000
-/** Longer than any wait of a task, shorter than any budget. */
-const LONG_MS = 60_000
 const postOf = (body: string) => ({ method: 'POST', body }) as const
-
-/** A login that ends when it is told to. */
-function login() {
-  let end: (error?: Error) => void = () => {}
-  const during = () =>
-    new Promise<void>((resolve, reject) => {
-      end = (error) => (error ? reject(error) : resolve())
-    })
-  return { during, end: (error?: Error) => end(error) }
-}
 
 const bodies = ({ server }: Browser) => server.requests.map(({ body }) => body)
 

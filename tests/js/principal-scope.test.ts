@@ -1,7 +1,6 @@
 /** A user sees the tasks of that user. Who runs the program may ask for those of all. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/api/store.ts'
 import { device } from './principals-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
@@ -163,25 +162,4 @@ test('a filter of list() that is undefined is refused: it is not all', async () 
     await expect(queue.list(wrong)).rejects.toThrow(TypeError)
   }
   expect((await queue.list({ cursor: undefined, limit: undefined } as never)).tasks).toHaveLength(2)
-})
-
-test.each<[what: string, filter: unknown]>([
-  ['taskId', { taskId: undefined }],
-  ['principal', { principal: undefined }],
-  ['status', { status: undefined }],
-  ['one of two', { status: 'EXHAUSTED', principal: undefined }],
-  ['a name that there is not', { taskID: 'x' }],
-  ['nothing', {}],
-  ['no filter', undefined],
-])('a store deletes nothing for a filter of %s', async (_, filter) => {
-  const { store } = await scene('stored')
-  const before = await store.counts()
-  await expect((store as TaskStore).purge(filter as never)).rejects.toThrow(TypeError)
-  expect(await store.counts()).toEqual(before)
-})
-
-test('a store deletes everything where it is told so', async () => {
-  const { store } = await scene('stored')
-  expect(await store.purgeAll()).toBe(5)
-  expect(await store.counts()).toMatchObject({ pending: 0, exhausted: 0, purged: 5 })
 })

@@ -4,29 +4,14 @@ import { expect, test } from 'vitest'
 import type { Principals } from '../../js/api/store.ts'
 import { setup as axiosSetup, failure } from './axios-setup.ts'
 import { withMethods } from './durable-setup.ts'
-import { device, LONG_MS } from './principals-setup.ts'
-import { closeNow, ORDERS, setup, watch } from './setup.ts'
+import { DAY_MS, device, LONG_MS } from './principals-setup.ts'
+import { closeNow, deferred, login, ORDERS, setup, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'of ann' } as const
 
-/** A login that ends when it is told to. */
-function login() {
-  let end: (error?: Error) => void = () => {}
-  let begun = 0
-  const during = () =>
-    new Promise<void>((resolve, reject) => {
-      begun++
-      end = (error) => (error ? reject(error) : resolve())
-    })
-  return { during, begun: () => begun, end: (error?: Error) => end(error) }
-}
-
 /** A body that is read when it is told to be, as a Blob on a slow disk. */
 function slowBody() {
-  let give: () => void = () => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
+  const { promise: given, resolve: give } = deferred()
   const body = new Blob(['of ann'])
   const disk = body.stream()
   body.stream = () =>
@@ -47,7 +32,7 @@ test.each([
   const { open, server, clock } = device()
   const { queue } = await open()
   server.reply(503)
-  const waiting = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...redrive, waitMs: 86_400_000 } }))
+  const waiting = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...redrive, waitMs: DAY_MS } }))
   await clock.settle()
   const { during, begun, end } = login()
   const switched = watch(queue.setPrincipal('ben', { during }))
@@ -86,7 +71,7 @@ test('where the login fails the principal stays, its tasks go on, and the error 
   const { open, server, clock } = device()
   const { queue } = await open()
   server.reply(503)
-  const waiting = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 86_400_000 } }))
+  const waiting = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: DAY_MS } }))
   await clock.settle()
   const { during, end } = login()
   const switched = watch(queue.setPrincipal('ben', { during, purge: true }))
@@ -340,14 +325,8 @@ test('S16 it is sent where the principal is back by then', async () => {
 
 test('S16 nor is it by Axios', async () => {
   const { queue, server, api } = await axiosSetup('http', { principal: 'ann', durable: false })
-  let give: () => void = () => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  let begin: () => void = () => {}
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve
-  })
+  const { promise: given, resolve: give } = deferred()
+  const { promise: begun, resolve: begin } = deferred()
   class SlowBlob extends Blob {
     override async arrayBuffer(): Promise<ArrayBuffer> {
       begin()

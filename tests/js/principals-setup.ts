@@ -1,7 +1,6 @@
 /** A queue of one user after another, on a real file and virtual time. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
@@ -9,6 +8,7 @@ import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { closeNow, Events, PLAIN_CURVE } from './setup.ts'
+import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
 
 export interface Device {
   readonly clock: FakeClock
@@ -26,7 +26,7 @@ export const LONG_MS = 60_000
 export function device(): Device {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-principals-'))
+  const folder = mkdtempSync(join(QUICK_FOLDER, 'redrive-principals-'))
   const path = join(folder, 'tasks.db')
   const store = sqliteStore({ path, clock })
   onTestFinished(async () => {

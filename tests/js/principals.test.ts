@@ -10,50 +10,6 @@ const POST = { method: 'POST', body: 'of ann' } as const
 /** A test looks at the tasks of a principal who has left, too. */
 const ALL = { allPrincipals: true } as const
 
-test('S16 what the one who left has queued waits, and is sent once when it is back', async () => {
-  const { open, server, clock } = device()
-  const { queue } = await open()
-  queue.pause()
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await queue.setPrincipal('ben')
-  queue.resume()
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
-  expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'PENDING', principal: 'ann', attemptNumber: 0 })
-  await queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
-  expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
-})
-
-test('S16 another process of another user sends nothing of it either', async () => {
-  const { open, close, server, clock } = device()
-  const { queue } = await open()
-  queue.pause()
-  await queue.enqueue(ORDERS, POST)
-  await close(queue)
-  const { queue: other } = await open({ principal: 'ben' })
-  other.resume()
-  await other.flush()
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
-  await other.setPrincipal('ann')
-  await clock.settle()
-  expect(server.hits).toBe(1)
-})
-
-test('S16 the other one’s own tasks go out meanwhile', async () => {
-  const { open, server, clock } = device()
-  const { queue } = await open()
-  queue.pause()
-  await queue.enqueue(ORDERS, POST)
-  await queue.setPrincipal('ben')
-  queue.resume()
-  await queue.enqueue(ORDERS, { method: 'POST', body: 'of ben' })
-  await clock.advance(LONG_MS)
-  expect(server.requests.map(({ body }) => body)).toEqual(['of ben'])
-})
-
 const HOOKS = ['credentials', 'beforeAttempt'] as const
 
 test.each(HOOKS)('S16 a switch while %s is asked: the attempt is given back unsent', async (hook) => {
@@ -106,28 +62,6 @@ test('S16 a switch while a claim is under way: what it brings is given back unse
   answer()
   await clock.settle()
   expect(server.hits).toBe(1)
-})
-
-test.each([
-  ['GET, which is not stored', { method: 'GET' }],
-  ['marked as sensitive', { ...POST, redrive: { sensitive: true } }],
-  ['a POST in the store', POST],
-])('S16 a call that waits for its next attempt waits for its user as well: %s', async (_, init) => {
-  const { open, server, clock } = device()
-  const { queue } = await open()
-  server.reply(503)
-  const answer = watch(
-    queue.fetch(ORDERS, { ...init, redrive: { ...('redrive' in init && init.redrive), waitMs: DAY_MS } }),
-  )
-  await clock.settle()
-  await queue.setPrincipal('ben')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
-  expect(answer.state).toBe('pending')
-  await queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(2)
-  expect(answer.value?.status).toBe(200)
 })
 
 test('S22 a caller does not wait for its user for ever: it gets its last answer, and the task ends', async () => {
@@ -313,20 +247,6 @@ const AGAIN = [
   ['setPrincipal()', (queue: { setPrincipal(who: string): Promise<void> }) => queue.setPrincipal('ann')],
   ['resume()', async (queue: { resume(): void }) => queue.resume()],
 ] as const
-
-test.each(AGAIN)('S8 a task that met 401 twice is parked until %s', async (_, goOn) => {
-  const { open, server, clock } = device()
-  const { queue, events } = await open({ credentials: forApi(() => ({ authorization: 'Bearer of-ann' })) })
-  server.reply(401).reply(401)
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(2)
-  expect(events.of('unauthorized')).toMatchObject([{ task: { taskId } }])
-  await goOn(queue)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(3)
-  expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'SUCCEEDED' })
-})
 
 test.each(AGAIN)('S8 a task whose credentials nobody supplies is parked until %s', async (_, goOn) => {
   const { open, close, server, clock } = device()

@@ -289,16 +289,6 @@ test('watchers come off in any order, and nothing is counted any more', async ()
   expect([first, second].map(({ text }) => seriesIn(text(), attempts('success')))).toEqual([0, 1])
 })
 
-test('taken off in the order of a stack, they leave the queue as it was', () => {
-  const queue = new Queue()
-  const { host } = internalsOf(queue)
-  const before = { ...host }
-  const [first, second] = [metricsOf(queue), metricsOf(queue)]
-  second.detach()
-  first.detach()
-  expect({ ...host }).toEqual(before)
-})
-
 test.each([
   [{ maxOrigins: 0 }, RangeError, 'metricsOf.maxOrigins: expected a whole number from 1 to 10000, got 0'],
   [
@@ -356,4 +346,21 @@ test('two queues of a name are one series: their tasks added up, the worse of th
   expect(of('retry_budget_tokens{queue="default",origin="https://a.test"}')).toBe(3)
   expect(of('retry_circuit_state{queue="default",origin="https://b.test"}')).toBe(0)
   expect(of('retry_queue_capacity{queue="default"}')).toBe(20_000)
+})
+
+test('a listener of `circuit` finds the state that it is told of', async () => {
+  const policy = { strategy: 'table', delaysMs: [0], maxAttempts: 100, attemptTimeoutMs: 0 } as const
+  const { queue, server, clock, events } = await setup({ policy, breaker: { afterMs: 0, whenOpen: 'hold' } })
+  const { text } = metricsOf(queue)
+  const circuit = () => seriesIn(text(), 'retry_circuit_state{origin="https://api.test"}')
+  const states: unknown[] = []
+  queue.on('circuit', () => states.push(circuit()))
+  for (let i = 0; i < 5; i++) server.reply(503)
+  for (const path of ['a', 'b', 'c']) await queue.enqueue(`${ORDERS}/${path}`)
+  await clock.advance(0)
+  expect(circuit()).toBe(2)
+  await clock.advance(60_000)
+  expect(circuit()).toBe(0)
+  expect(events.of('circuit').map(({ to }) => to)).toEqual(['OPEN', 'HALF_OPEN', 'CLOSED'])
+  expect(states).toEqual([2, 1, 0])
 })

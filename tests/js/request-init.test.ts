@@ -3,7 +3,16 @@ import { world } from './durable-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
 /** Options of fetch that a platform reads and a Request does not show. */
-const EXTRA = { dispatcher: { dispatch() {} }, next: { revalidate: 60 }, cf: { cacheTtl: 5 }, priority: 'high' }
+const EXTRA = {
+  cache: 'no-store',
+  credentials: 'include',
+  mode: 'cors',
+  referrerPolicy: 'no-referrer',
+  dispatcher: { dispatch() {} },
+  next: { revalidate: 60 },
+  cf: { cacheTtl: 5 },
+  priority: 'high',
+}
 
 type Sent = Record<string, unknown>
 

@@ -263,18 +263,6 @@ test.each([false, true])(
   },
 )
 
-test('an onRetry that throws does the task no harm', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(503)
-  const onRetry = () => {
-    throw new Error('mine')
-  }
-  const answer = queue.fetch(ORDERS, { redrive: { onRetry } })
-  await clock.advance(2_000)
-  expect((await answer).status).toBe(200)
-  expect(events.of('degraded')).toMatchObject([{ code: 'hook_threw' }])
-})
-
 test('no retry is told of where none follows', async () => {
   const { queue, server, clock, events } = await setup({ policy: { maxAttempts: 1 } })
   server.reply(503).reply(404)

@@ -104,3 +104,24 @@ export function gaps(server: ScriptedServer): number[] {
 export function always(server: ScriptedServer, status: number, times = 50, headers: Record<string, string> = {}): void {
   for (let i = 0; i < times; i++) server.reply(status, headers)
 }
+
+/** A promise that the test settles. */
+export function deferred<T = void>() {
+  let resolve: (value: T) => void = () => {}
+  let reject: (error: Error) => void = () => {}
+  const promise = new Promise<T>((...settle) => {
+    ;[resolve, reject] = settle
+  })
+  return { promise, resolve, reject }
+}
+
+/** A login, for `during`, that ends when the test says so. */
+export function login() {
+  const { promise, resolve, reject } = deferred()
+  let begun = 0
+  const during = () => {
+    begun++
+    return promise
+  }
+  return { during, begun: () => begun, end: (error?: Error) => (error ? reject(error) : resolve()) }
+}

@@ -56,24 +56,30 @@ test('a caller whose first attempt fails while its page is put away: no home, an
   expect(answer.value?.status).toBe(200)
 })
 
-test('S3 hooks that answer for an attempt which was given back meanwhile send nothing', async () => {
-  const { open, clock, server } = browser()
-  const { happens } = page()
-  const given: ((headers: Record<string, string>) => void)[] = []
-  const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
-  const tab = await open({ credentials: forApi(credentials) })
-  const { taskId } = await tab.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'old' } })
-  await clock.settle()
-  happens('freeze')
-  await clock.settle()
-  happens('resume')
-  await clock.advance(2_100)
-  expect(given).toHaveLength(2)
-  for (const give of given) give({ authorization: 'new' })
-  await clock.advance(1_000)
-  expect(server.hits).toBe(1)
-  expect(await tab.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
-})
+test.for([
+  ['may be', {}],
+  ['must not be', { idempotency: false }],
+] as const)(
+  'S3 S8 hooks that answer for an attempt given back meanwhile send nothing, the next goes out: %s repeated',
+  async ([, options]) => {
+    const { open, clock, server } = browser()
+    const { happens } = page()
+    const given: ((headers: Record<string, string>) => void)[] = []
+    const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
+    const tab = await open({ ...options, credentials: forApi(credentials) })
+    const { taskId } = await tab.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'old' } })
+    await clock.settle()
+    happens('freeze')
+    await clock.settle()
+    happens('resume')
+    await clock.advance(2_100)
+    expect(given).toHaveLength(2)
+    for (const give of given) give({ authorization: 'new' })
+    await clock.advance(1_000)
+    expect(server.hits).toBe(1)
+    expect(await tab.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+  },
+)
 
 test.each(['its page is put away', 'its queue is closed'])(
   'S8 what must not be repeated, and is under way when %s, is not sent again',
@@ -99,24 +105,6 @@ test.each(['its page is put away', 'its queue is closed'])(
     expect(answer.state).toBe('rejected')
   },
 )
-
-test('S8 what must not be repeated and had not left yet goes on', async () => {
-  const { open, clock, server } = browser()
-  const { happens } = page()
-  const given: (() => void)[] = []
-  const credentials = () => new Promise<HeadersInit>((resolve) => given.push(() => resolve({})))
-  const tab = await open({ idempotency: false, credentials: forApi(credentials) })
-  const { taskId } = await tab.queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  happens('freeze')
-  await clock.settle()
-  happens('resume')
-  await clock.advance(2_100)
-  for (const give of given) give()
-  await clock.advance(1_000)
-  expect(server.hits).toBe(1)
-  expect(await tab.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
-})
 
 test('L3 a queue that is closed while its store is opened takes up nothing, and names no principal again', async () => {
   const { clock, server, store } = browser()

@@ -122,79 +122,6 @@ test('a caller who calls while the page is put away is a home once it is back', 
   expect(response.value?.status).toBe(200)
 })
 
-test('a tab that is back goes on with what waits', async () => {
-  const { open, clock, server, locks } = browser()
-  const { happens } = page()
-  const tab = await open()
-  server.reply(503, { 'retry-after': '10' })
-  const answer = watch(tab.queue.fetch(ORDERS, POST))
-  await clock.advance(1_000)
-  happens('freeze')
-  await clock.advance(20_000)
-  expect(locks()).toEqual([])
-  expect(server.hits).toBe(1)
-  happens('resume')
-  await clock.advance(2_100)
-  expect(answer.value?.status).toBe(200)
-})
-
-test('S16 another tab says that somebody else is there: nothing of the first is sent until it is back, then once', async () => {
-  const { open, clock, server } = browser()
-  const one = await open({ principal: 'A' })
-  server.reply(503, { 'retry-after': '5' })
-  const { taskId } = await one.queue.enqueue(ORDERS, POST)
-  await clock.advance(1_000)
-  const two = await open({ principal: 'B' })
-  await clock.advance(HOUR_MS)
-  expect(server.hits).toBe(1)
-  await two.queue.setPrincipal('A')
-  await clock.advance(5_000)
-  expect(server.hits).toBe(2)
-  expect(await one.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', principal: 'A' })
-})
-
-test('S16 what waits in memory is not sent either while somebody else is there', async () => {
-  const { open, clock, server } = browser()
-  const one = await open({ principal: 'A' })
-  server.reply(503, { 'retry-after': '5' })
-  const answer = watch(one.queue.fetch(ORDERS))
-  await clock.advance(1_000)
-  const two = await open({ principal: 'B' })
-  await clock.advance(10_000)
-  expect(server.hits).toBe(1)
-  await two.queue.setPrincipal('A')
-  await clock.advance(5_000)
-  expect(server.hits).toBe(2)
-  expect(answer.value?.status).toBe(200)
-})
-
-test('S16 a switch in another tab between claim and send: given back unsent', async () => {
-  const { open, clock, server } = browser()
-  let ask = (): void => {}
-  const asked = new Promise<void>((resolve) => {
-    ask = resolve
-  })
-  let give = (): void => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  const credentials = async () => {
-    ask()
-    await given
-    return { authorization: 'A' }
-  }
-  const one = await open({ principal: 'A', credentials: forApi(credentials) })
-  const { taskId } = await one.queue.enqueue(ORDERS, POST)
-  await asked
-  const two = await open({ principal: 'A' })
-  await two.queue.setPrincipal('B')
-  await clock.settle()
-  give()
-  await clock.advance(10_000)
-  expect(server.hits).toBe(0)
-  expect(await one.queue.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
-})
-
 test('a tab of another user neither asks nor waits in a loop', async () => {
   const { open, clock } = browser()
   const one = await open({ principal: 'A' })
@@ -256,22 +183,6 @@ test("S18 before-send where the store cannot be had is plain fetch, and retried 
   expect(answer.value?.status).toBe(200)
   expect(server.hits).toBe(2)
   expect(events.of('degraded').map(({ code }) => code)).toEqual(['storage_unavailable'])
-})
-
-test('a runner held up past its lease settles nothing but a success', async () => {
-  const { open, clock, server, store } = browser()
-  const tab = await open({ policy: { attemptTimeoutMs: 0, maxAttempts: 2 } })
-  const release = server.hang()
-  const { taskId } = await tab.queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  // the machine sleeps: the wall clock is an hour further when the answer comes, before any timer has
-  clock.step(HOUR_MS)
-  release(500)
-  await clock.advance(10)
-  expect(tab.steps.flatMap(({ settle }) => settle)).toEqual([])
-  await clock.advance(10_000)
-  expect(server.hits).toBe(2)
-  expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
 test('after a gap a backlog starts at a moment of its own, within two seconds', async () => {

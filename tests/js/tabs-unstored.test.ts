@@ -1,13 +1,11 @@
 /** S16 for tabs whose store cannot be had: they hear of other tabs' users, and are heard. */
 
 import { expect, test } from 'vitest'
-import { ORDERS, watch } from './setup.ts'
+import { DAY_MS, LONG_MS } from './principals-setup.ts'
+import { deferred, login, ORDERS, watch } from './setup.ts'
 import { type Browser, browser, page, type Tab } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'of ann', redrive: { allowMemory: true } } as const
-/** Longer than any wait of a task, shorter than any budget. */
-const LONG_MS = 60_000
-const DAY_MS = 86_400_000
 
 /** A task of ann's in the memory of a tab that has no store; its second attempt is due in a second. */
 async function unstored({ open, server, clock }: Browser): Promise<Tab> {
@@ -66,10 +64,7 @@ test('a page that is opened for ann holds nothing of hers back', async () => {
 test('S16 a tab that was slow to load its core hears from others who was named meanwhile', async () => {
   const device = pages()
   const { open, clock, server } = device
-  let arrive: () => void = () => {}
-  const arrived = new Promise<void>((resolve) => {
-    arrive = resolve
-  })
+  const { promise: arrived, resolve: arrive } = deferred()
   const opening = open({ principal: 'ann', isCut: true }, async () => {
     await arrived
     return import('../../js/queue/chunk.ts')
@@ -133,17 +128,13 @@ test.each([true, false])(
     server.reply(503)
     await ann.queue.enqueue(ORDERS, POST)
     await clock.settle()
-    let refuse: (error: Error) => void = () => {}
-    const during = () =>
-      new Promise<void>((_, reject) => {
-        refuse = reject
-      })
-    const login = watch(ben.queue.setPrincipal('ben', { during }))
+    const { during, end } = login()
+    const switched = watch(ben.queue.setPrincipal('ben', { during }))
     await clock.advance(LONG_MS)
     expect(server.hits).toBe(1)
-    refuse(new Error('wrong password'))
+    end(new Error('wrong password'))
     await clock.advance(LONG_MS)
-    expect(login.error).toMatchObject({ message: 'wrong password' })
+    expect(switched.error).toMatchObject({ message: 'wrong password' })
     expect(server.hits).toBe(2)
   },
 )

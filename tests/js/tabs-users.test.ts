@@ -6,20 +6,28 @@ import { browser } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'of A' } as const
 
-test('S16 a switch in another tab while credentials are asked for, of which nothing is heard: given back unsent', async () => {
-  const { open, clock, server } = browser()
-  const given: ((headers: Record<string, string>) => void)[] = []
-  const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
-  const one = await open({ principal: 'A', credentials: forApi(credentials), isDeaf: true })
-  const { taskId } = await one.queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  expect(given).toHaveLength(1)
-  const two = await open({ principal: 'B' })
-  given[0]?.({ authorization: 'A' })
-  await clock.advance(10_000)
-  expect(server.hits).toBe(0)
-  expect(await two.queue.get(taskId, { allPrincipals: true })).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
-})
+test.for([
+  ['is heard of', false],
+  ['is not heard of', true],
+] as const)(
+  'S16 a switch in another tab that %s while credentials are asked for: given back unsent',
+  async ([, isDeaf]) => {
+    const { open, clock, server } = browser()
+    const given: ((headers: Record<string, string>) => void)[] = []
+    const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
+    const one = await open({ principal: 'A', credentials: forApi(credentials), isDeaf })
+    const { taskId } = await one.queue.enqueue(ORDERS, POST)
+    await clock.settle()
+    expect(given).toHaveLength(1)
+    const two = await open({ principal: 'A' })
+    await two.queue.setPrincipal('B')
+    await clock.settle()
+    given[0]?.({ authorization: 'A' })
+    await clock.advance(10_000)
+    expect(server.hits).toBe(0)
+    expect(await two.queue.get(taskId, { allPrincipals: true })).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
+  },
+)
 
 test.for([
   ['GET, which is not stored', { method: 'GET' }],

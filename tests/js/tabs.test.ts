@@ -91,36 +91,6 @@ test('idle() of a tab that does not lead resolves when the last task is done els
   expect(idle.state).toBe('resolved')
 })
 
-test('result() resolves in whichever tab it is asked for', async () => {
-  const { open, clock, server } = browser()
-  const [first, second] = [await open(), await open()]
-  server.reply(503, { 'retry-after': '2' }).reply(201)
-  const { taskId } = await first.queue.enqueue(ORDERS, POST)
-  const result = watch(second.queue.result(taskId))
-  await clock.advance(6_000)
-  expect(result.value).toMatchObject({ responseStatus: 201, task: { status: 'SUCCEEDED' } })
-})
-
-test('S7 the limit holds over all tabs', async () => {
-  const { open, clock, server } = browser()
-  const tabs = [await open(), await open(), await open()]
-  const releases = Array.from({ length: 9 }, () => server.hang())
-  // each tab with a caller of its own
-  const answers = tabs.flatMap(({ queue }, i) => {
-    return [0, 1, 2].map((n) =>
-      watch(queue.fetch(`${ORDERS}/${i}${n}`, { ...POST, redrive: { orderKey: `${i}${n}` } })),
-    )
-  })
-  await clock.advance(2_000)
-  expect(server.maxInFlight).toBe(3)
-  for (const release of releases) {
-    release(200)
-    await clock.advance(1_000)
-  }
-  expect(server.maxInFlight).toBe(3)
-  expect(answers.map(({ value }) => value?.status)).toEqual(Array(9).fill(200))
-})
-
 test('a lease lasts the attempt and the grace, and is not renewed', async () => {
   const { open, clock, server } = browser()
   const tab = await open({ policy: { attemptTimeoutMs: 20_000 } })

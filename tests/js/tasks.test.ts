@@ -251,3 +251,13 @@ test('list takes the tasks of one origin, and no URL in its place', async () => 
   await expect(queue.list({ origin: ORDERS })).rejects.toThrow(`'${origin}' was meant`)
   expect((await queue.list({ origin })).tasks).toHaveLength(1)
 })
+
+test('L4 one that fails does not block the others, though they run one at a time', async () => {
+  const { queue, server, clock } = await setup({ concurrency: 1 })
+  server.fail().reply(200).reply(200)
+  const bad = await queue.enqueue(`${ORDERS}/bad`)
+  const good = [await queue.enqueue(`${ORDERS}/1`), await queue.enqueue(`${ORDERS}/2`)]
+  await clock.settle()
+  for (const { taskId } of good) expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  expect(await queue.get(bad.taskId)).toMatchObject({ status: 'PENDING' })
+})

@@ -1,62 +1,11 @@
 /** How often a process asks its store: as often as something may have changed, and never without end. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/api/store.ts'
 import { TurnSchedule } from '../../js/durable/turn-schedule.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
-/** Far more than any test here may take; a loop without a pause would not let time go on. */
-const ENDLESS = 500
-
-/** A world that counts turns, and whose store fails them while `down`. */
-function setup() {
-  const seen = { turns: 0, down: false }
-  const it = world((store) => {
-    const turn: TaskStore['turn'] = async (step) => {
-      if (++seen.turns > ENDLESS) return new Promise(() => {})
-      if (seen.down) throw new Error('no store')
-      return store.turn(step)
-    }
-    return new Proxy<TaskStore>(store, {
-      get(_, name) {
-        const value: unknown = name === 'turn' ? turn : Reflect.get(store, name)
-        return typeof value === 'function' ? value.bind(store) : value
-      },
-    })
-  })
-  return { ...it, seen }
-}
-
-test('a store that fails is asked again less and less often, also when a lease is to be renewed', async () => {
-  const { open, server, clock, seen } = setup()
-  const { queue } = await open()
-  const end = server.hang()
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(0)
-  seen.down = true
-  end(200)
-  seen.turns = 0
-  await clock.advance(60_000)
-  expect(seen.turns).toBeLessThan(30)
-  seen.down = false
-  await clock.advance(5_000)
-  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
-})
-
-test('a lease that is lost while its attempt does not end is not renewed over and over', async () => {
-  const { open, clock, store, seen } = setup()
-  // deaf to its signal
-  const { queue } = await open({ fetch: () => new Promise(() => {}), policy: { attemptTimeoutMs: 0 } })
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(0)
-  await store.purge({ taskId })
-  seen.turns = 0
-  await clock.advance(60_000)
-  expect(seen.turns).toBeLessThan(30)
-})
-
 test('attempts that end one after another are settled by one turn of a store that gathers them', async () => {
   const settled: number[] = []
   const gathering: (() => void)[] = []
@@ -145,4 +94,26 @@ test('a store that took minutes to answer is asked again at once: its silence wa
   schedule.planNext(turn as never, {} as never, now - 120_000, Number.POSITIVE_INFINITY, undefined)
   schedule.afterGap(now)
   expect(schedule.claimAt).toBe(now)
+})
+
+const TASKS = 50
+/** The first look, and one that finds nothing any more. */
+const BESIDES = 5
+
+test('a backlog costs one turn an attempt: it settles the last and claims the next', async () => {
+  const { open, clock, store, server } = world()
+  const { queue } = await open({ concurrency: 1 })
+  queue.pause()
+  for (let i = 0; i < TASKS; i++) await queue.enqueue(`${ORDERS}/${i}`, { method: 'POST' })
+  await clock.settle()
+  let turns = 0
+  const { turn } = store
+  store.turn = (step) => {
+    turns++
+    return turn.call(store, step)
+  }
+  queue.resume()
+  for (let looks = 0; looks < TASKS; looks++) await clock.settle()
+  expect(server.hits).toBe(TASKS)
+  expect(turns).toBeLessThanOrEqual(TASKS + BESIDES)
 })

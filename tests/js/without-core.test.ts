@@ -2,12 +2,15 @@
 
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { instantiate } from '../../js/core/file.ts'
 import type { RetryQueueOptions } from '../../js/index.ts'
+import { assemble } from '../../js/queue/assemble.ts'
 import * as chunk from '../../js/queue/chunk.ts'
 import type { EngineModule, EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { always, closeNow, Events, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { chunks } from './chunks.ts'
+import { always, closeNow, Events, forApi, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
 import { trappingAt } from './trapping.ts'
 
 /** Not imported when it is asked for: by then `freshQueue` may have made the modules anew, and a class would be two. */
@@ -340,5 +343,28 @@ test.each(['called first', 'enqueued first'])(
     expect(server.hits).toBe(1)
     await clock.advance(20_000)
     expect(server.hits).toBe(4)
+  },
+)
+
+test.each(['tells_secret', 'url_secrets'])(
+  'S18 S22 a core that traps in %s around a hook still answers the caller',
+  async (name) => {
+    const trapped = async () => {
+      const engine = await instantiate()
+      const trap = () => {
+        throw new WebAssembly.RuntimeError('unreachable')
+      }
+      return { ...engine, glue: { ...engine.glue, [name]: trap } }
+    }
+    const credentials = () => {
+      throw new Error('no token')
+    }
+    const load = async () => assemble(trapped, chunks)
+    const { queue, server, clock } = setup(load, { credentials: forApi(credentials) })
+    await queue.ready
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS))
+    await clock.advance(2_000)
+    expect(answer.value?.status).toBe(503)
   },
 )

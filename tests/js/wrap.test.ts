@@ -10,15 +10,6 @@ afterEach(() => {
   globalThis.fetch = original
 })
 
-test('wrapFetch gives a fetch that retries', async () => {
-  const { queue, server, clock } = await setup()
-  const fetch = wrapFetch(queue)
-  server.reply(503).reply(200, {}, 'done')
-  const answer = fetch(ORDERS)
-  await clock.advance(1_000)
-  expect(await (await answer).text()).toBe('done')
-})
-
 test('its defaults hold for every call, and a call’s own options are laid over them', async () => {
   const { queue, server, clock } = await setup()
   const fetch = wrapFetch(queue, { mode: 'defer', policy: { maxAttempts: 2 } })

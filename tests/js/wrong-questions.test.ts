@@ -76,5 +76,6 @@ test('a right question of a queue whose core was never loaded finds nothing', as
   expect(await make(RetryQueue).list({ status: 'PENDING' })).toEqual(empty)
   expect(await make(RetryQueue).get('a')).toBeUndefined()
   expect(await make(RetryQueue).cancel('a')).toBe('gone')
+  expect(await make(RetryQueue).flush()).toBe(0)
   expect(await make(RetryQueue).deadLetters.list({ limit: 1 })).toEqual(empty)
 })
