@@ -3,7 +3,7 @@
 export type Size = 'quick' | 'full' | 'all'
 
 /** By hand, a file runs in full. */
-export const SIZE: Size = (process.env.REDRIVE_SIZE as Size | undefined) ?? 'full'
+export const SIZE: Size = (globalThis.process?.env.REDRIVE_SIZE as Size | undefined) ?? 'full'
 
 /** The number of cases, seeds or kills for this size. */
 export const bySize = (quick: number, full: number, all: number = full): number => ({ quick, full, all })[SIZE]
