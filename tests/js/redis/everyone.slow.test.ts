@@ -22,6 +22,15 @@ async function opened(name: string, given: Given = {}): Promise<TaskStore> {
 
 const step = { owner: 'ann', settle: [], renew: [] }
 const EVERYONE: Given = { everyone: true }
+test('S16 a store that was open asks nothing more once the first task stands in the other way', async () => {
+  const name = newName()
+  const [own, all] = [await opened(name), await opened(name, EVERYONE)]
+  await own.enqueue([newTask(1)])
+  await own.purgeAll()
+  await all.enqueue([newTask(2)])
+  await expect(own.counts()).rejects.toMatchObject({ code: 'STORAGE_OTHER_LINE' })
+})
+
 test('only a store for everyone says that it is one', async () => {
   expect((await opened(newName())).everyone).toBeUndefined()
   expect(await opened(newName(), EVERYONE)).toMatchObject({ everyone: true })
