@@ -291,7 +291,7 @@ export function limitRules(open: Open, pair?: Pair): void {
     const running: Awaited<ReturnType<typeof look>>['claimed'][number][] = []
     const seen = new Set<string>()
     for (let turns = 0; seen.size < 351; turns++) {
-      expect(turns).toBeLessThan(100)
+      expect(turns).toBeLessThan(200)
       const { claimed } = await look(kit, claim)
       for (const each of claimed) {
         seen.add(each.task.taskId)
