@@ -3,74 +3,24 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { Claim, StoreTerms, Turn } from '../../js/api/store.ts'
+import type { Claim, Turn } from '../../js/api/store.ts'
 import { LAYOUT, MIGRATIONS } from '../../js/stores/sqlite/open.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock } from '../../js/testing/clock.ts'
 import { asked } from './sqlite/asked.ts'
 import { edit, freshPath, openStore } from './sqlite/setup.ts'
 import { claimOf, taskOf } from './sqlite/words.ts'
+import { TERMS } from './store-contract/kit.ts'
 
 const ORIGIN = 'https://api.test'
 const STEP = { owner: 'test', settle: [], renew: [] } as const
 const EVERYONE = { everyone: true } as const
-const TERMS: StoreTerms = {
-  capacity: 100,
-  capacityBytes: 1_000,
-  maxLaneHoldMs: 60_000,
-  retention: { terminalMs: 1_000, maxTerminal: 9, deadLetterMs: 1_000, maxDeadLetters: 9 },
-}
 const OTHER_LINE = { code: 'STORAGE_OTHER_LINE' }
 
 const ofTenant = (n: number, principal: string | null = `tenant ${n}`) =>
   taskOf(n, { principal, lane: principal === null ? ORIGIN : `${ORIGIN} ${principal}` })
 const claiming = (given: Partial<Claim> = {}) => ({ ...STEP, claim: { ...claimOf(10), ...given } })
 const numbersOf = ({ claimed }: Turn) => claimed.map(({ task }) => Number(task.taskId.slice(-12)))
-
-test.for([
-  ['own lines', {}, EVERYONE, 'without everyone: true'],
-  ['one line', EVERYONE, {}, 'with everyone: true'],
-] as const)(
-  'S16 a file with tasks in %s is refused where it is opened the other way, and stays as it is',
-  async ([, first, second, advice]) => {
-    const path = freshPath()
-    const clock = fakeClock()
-    const store = openStore(path, { clock, ...first })
-    await store.enqueue([ofTenant(1), ofTenant(2, null)])
-    const other = openStore(path, { clock, ...second })
-    await expect(other.counts()).rejects.toMatchObject({ ...OTHER_LINE, message: expect.stringContaining(path) })
-    await expect(other.enqueue([ofTenant(3)])).rejects.toMatchObject({ message: expect.stringContaining(advice) })
-    await expect(other.turn(claiming())).rejects.toMatchObject(OTHER_LINE)
-    expect(await store.counts()).toMatchObject({ pending: 2 })
-    // what has ended is held too
-    for (const { taskId } of [ofTenant(1), ofTenant(2)]) await store.cancel(taskId)
-    await expect(other.turn(claiming())).rejects.toMatchObject(OTHER_LINE)
-    await store.purgeAll()
-    await other.enqueue([ofTenant(4), ofTenant(5, null)])
-    expect(numbersOf(await other.turn(claiming()))).toEqual(second === EVERYONE ? [5, 4] : [5])
-    // which is as true for who had it open
-    await expect(store.enqueue([ofTenant(6)])).rejects.toMatchObject(OTHER_LINE)
-    await expect(store.turn(claiming())).rejects.toMatchObject(OTHER_LINE)
-  },
-)
-
-test('S9 holds of a file without tasks hold, whichever way it is opened', async () => {
-  const path = freshPath()
-  const clock = fakeClock()
-  const own = openStore(path, { clock })
-  await own.turn({ ...STEP, claim: null, hold: [{ lane: `${ORIGIN} tenant 1`, forMs: 5_000 }] })
-  const all = openStore(path, { clock, ...EVERYONE })
-  await all.enqueue([ofTenant(1), ofTenant(2)])
-  expect(numbersOf(await all.turn(claiming()))).toEqual([2])
-  clock.step(5_000)
-  expect(numbersOf(await all.turn(claiming()))).toEqual([1])
-  await all.purgeAll()
-  await all.turn({ ...STEP, claim: null, hold: [{ lane: `${ORIGIN} tenant 3`, forMs: 5_000 }] })
-  await own.enqueue([ofTenant(3)])
-  expect(numbersOf(await own.turn(claiming({ principal: 'tenant 3' })))).toEqual([])
-  clock.step(5_000)
-  expect(numbersOf(await own.turn(claiming({ principal: 'tenant 3' })))).toEqual([3])
-})
 
 test.for([
   ['the lanes are gone', 'DELETE FROM lanes'],
@@ -159,28 +109,22 @@ test('S1 a file for everyone of the layout before ends were told goes on with it
   expect(await store.turn(claiming())).toMatchObject({ untold: 1, counts: { purged: 2, cancelled: 1 } })
 })
 
-test('S1 an end that is to be told is brought along where the path of the file leads to another one', async () => {
-  const path = freshPath()
-  const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
-  await store.enqueue([1, 2].map((n) => ({ ...ofTenant(n), tells: true as const, schema: 2 })))
-  for (const n of [1, 2]) await store.cancel(ofTenant(n).taskId)
-  const [told] = (await store.untold?.(1)) ?? []
-  if (told) await store.told?.([{ taskId: told.task.taskId, endedAt: told.endedAt }])
-  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
-  expect((await store.turn(claiming())).untold).toBe(1)
-  const left = (await store.untold?.(9)) ?? []
-  expect(left.map(({ task }) => task.taskId)).toEqual([ofTenant(2).taskId])
-})
-
-test('S1 what processes share is brought along where the path of the file leads to another one', async () => {
+test('S1 ends to be told and what processes share are brought along where the path of the file leads to another one', async () => {
   const path = freshPath()
   const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
   await store.registry?.write('a', { n: 1 })
   await store.registry?.write('b', 1)
   await store.pauses?.put({ id: 'p', principal: 'tenant 1', at: 7 })
   await store.enqueue([ofTenant(1), ofTenant(2)])
+  await store.enqueue([3, 4].map((n) => ({ ...ofTenant(n), tells: true as const, schema: 2 })))
+  for (const n of [3, 4]) await store.cancel(ofTenant(n).taskId)
+  const [told] = (await store.untold?.(1)) ?? []
+  if (told) await store.told?.([{ taskId: told.task.taskId, endedAt: told.endedAt }])
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
-  expect(numbersOf(await store.turn(claiming()))).toEqual([2])
+  const turn = await store.turn(claiming())
+  expect([numbersOf(turn), turn.untold]).toEqual([[2], 1])
+  const untold = (await store.untold?.(9)) ?? []
+  expect(untold.map(({ task }) => task.taskId)).toEqual([ofTenant(4).taskId])
   expect(await store.pauses?.list()).toEqual([{ id: 'p', principal: 'tenant 1', at: 7 }])
   const { version, entries } = (await store.registry?.read({ prefix: '', since: 2 })) ?? {}
   expect(entries).toMatchObject([

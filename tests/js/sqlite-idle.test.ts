@@ -40,24 +40,16 @@ async function pass(clock: FakeClock, seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i++) await clock.advance(1_000)
 }
 
-test('an idle queue asks its file one question a second', async () => {
+test.for([
+  ['is empty', 200, {}],
+  ['has only tasks that wait for later', 503, { 'retry-after': '3600' }],
+] as const)('a queue that %s asks its file one question a second', async ([, status, headers]) => {
   const clock = fakeClock()
   const { queue, server } = await openQueue(freshPath(), clock)
-  server.reply(200)
+  server.reply(status, headers)
   await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
   await pass(clock, 5)
   expect(server.hits).toBe(1)
-  const count = countStatements()
-  await pass(clock, SECONDS)
-  expect(count()).toBeLessThanOrEqual(SECONDS)
-})
-
-test('so does one whose tasks all wait for later', async () => {
-  const clock = fakeClock()
-  const { queue, server } = await openQueue(freshPath(), clock)
-  server.reply(503, { 'retry-after': '3600' })
-  await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
-  await pass(clock, 5)
   const count = countStatements()
   await pass(clock, SECONDS)
   expect(count()).toBeLessThanOrEqual(SECONDS)

@@ -1,8 +1,10 @@
 // Real processes on one file: real time, since a killed process has no other.
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { ended, linesOf, start } from './processes/run.ts'
-import { edit, freshPath, openStore } from './sqlite/setup.ts'
+import { fakeClock } from '../../js/testing/clock.ts'
+import { ended, kill, linesOf, start } from './processes/run.ts'
+import { edit, freshPath, holder, openStore } from './sqlite/setup.ts'
+import { claiming, taskOf } from './sqlite/words.ts'
 
 test('S2 S3 two processes that enqueue and claim at once take each task once', { timeout: 60_000 }, async () => {
   const path = freshPath()
@@ -53,4 +55,21 @@ test('a process that was killed while it made the file leaves one that the next 
   expect(await ended(start('sqlite/unfinished.ts', path))).toEqual([null, 'SIGKILL'])
   expect(existsSync(`${path}-journal`)).toBe(true)
   expect(await openStore(path).counts()).toMatchObject({ pending: 0 })
+})
+
+test('L2 S3 what a killed process had in flight is claimed at the next look, and what a live one has is not', async () => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const store = openStore(path, { clock, idleCheckMs: 1_000 })
+  await store.enqueue([taskOf(1), taskOf(2)])
+  const claim = async () => (await store.turn(claiming(100))).claimed.length
+  const child = await holder(path, 2)
+  for (let checks = 0; checks < 20; checks++) {
+    expect(await claim()).toBe(0)
+    await clock.advance(1_000)
+  }
+  await kill(child)
+  expect(await claim()).toBe(2)
+  expect((await store.history?.(taskOf(1).taskId))?.map(({ decision }) => decision)).toEqual(['lost'])
+  expect(readdirSync(`${path}-owners`)).toHaveLength(1) // this process's own
 })

@@ -10,6 +10,7 @@ import { historyRules } from './store-contract/history.ts'
 import { holdRules } from './store-contract/holds.ts'
 import type { Open } from './store-contract/kit.ts'
 import { limitRules, unlimitedRules } from './store-contract/limits.ts'
+import { lineRules } from './store-contract/lines.ts'
 import { listRules } from './store-contract/listing.ts'
 import { modelRules } from './store-contract/model.ts'
 import { pauseRules } from './store-contract/pauses.ts'
@@ -31,10 +32,17 @@ export interface Also {
   readonly pair?: Pair
   /** Two handles of one that is for everyone. */
   readonly pairOfAll?: Pair
+  /** Two handles: the first is not for everyone, the second is. */
+  readonly either?: Pair
 }
 
 /** `runs`: of random commands, where REDRIVE_RUNS does not say. */
-export function storeContract(name: string, open: Open, runs?: number, { everyone, pair, pairOfAll }: Also = {}): void {
+export function storeContract(
+  name: string,
+  open: Open,
+  runs?: number,
+  { everyone, pair, pairOfAll, either }: Also = {},
+): void {
   describe(`${name}: enqueue`, () => enqueueRules(open))
   describe(`${name}: leases and settlements`, () => settleRules(open))
   describe(`${name}: holds`, () => holdRules(open))
@@ -52,6 +60,7 @@ export function storeContract(name: string, open: Open, runs?: number, { everyon
   describe(`${name}: registry`, () => registryRules(open, pair))
   describe(`${name}: pauses`, () => pauseRules(open, everyone, pair))
   describe(`${name}: beside the reference`, () => modelRules(open, runs))
+  if (either) describe(`${name}: lines`, () => lineRules(either))
   if (!everyone) return
   describe(`${name} for everyone`, () => everyoneRules(everyone))
   describe(`${name} for everyone: ends to be told`, () => untoldRules(everyone))
@@ -60,4 +69,28 @@ export function storeContract(name: string, open: Open, runs?: number, { everyon
   describe(`${name} for everyone: rates`, () => rateRules(everyone, pairOfAll))
   describe(`${name} for everyone: windows`, () => windowRules(everyone, pairOfAll))
   describe(`${name} for everyone: beside the reference`, () => modelRules(everyone, runs, true))
+}
+
+type Terms = Parameters<Open>[0] & { readonly everyone?: true }
+
+/** The same of stores that more than one handle may open: `placeOf` names an empty place for one. */
+export function sharedStoreContract<P>(
+  name: string,
+  placeOf: () => P,
+  openIn: (place: P, terms: Terms) => ReturnType<Open>,
+  runs?: number,
+): void {
+  const pairOf =
+    (one: { everyone?: true }, two: { everyone?: true }): Pair =>
+    async (terms) => {
+      const place = placeOf()
+      return [await openIn(place, { ...terms, ...one }), await openIn(place, { ...terms, ...two })]
+    }
+  const all = { everyone: true } as const
+  storeContract(name, (terms) => openIn(placeOf(), terms), runs, {
+    everyone: (terms) => openIn(placeOf(), { ...terms, ...all }),
+    pair: pairOf({}, {}),
+    pairOfAll: pairOf(all, all),
+    either: pairOf({}, all),
+  })
 }

@@ -179,20 +179,6 @@ test('S18 a caller whose time is up is not kept waiting for a store that does no
   expect(await store.counts()).toMatchObject({ pending: 0, exhausted: 1 })
 })
 
-test('S18 a call that cannot be stored before it is sent is plain fetch, and degraded says so', async () => {
-  const { open, server, clock } = setup(() => ({
-    async enqueue() {
-      throw new Error('the disk is gone')
-    },
-  }))
-  const { queue, events } = await open({ persist: 'before-send' })
-  server.reply(201)
-  const answer = watch(queue.fetch(ORDERS, POST))
-  await clock.advance(1_000)
-  expect(answer.value?.status).toBe(201)
-  expect(events.of('degraded')).toMatchObject([{ code: 'storage_unavailable' }])
-})
-
 test('result of a task whose caller gave up while another process has it says how it ended', async () => {
   const { open, server, clock, store } = setup()
   const { queue } = await open()

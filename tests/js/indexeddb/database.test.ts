@@ -4,7 +4,17 @@ import { RECORD_SCHEMA, type TaskStore } from '../../../js/api/store.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { at, claimOf, idOf, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+import {
+  at,
+  claimOf,
+  idOf,
+  NOT_RETRYABLE,
+  newTask,
+  retryIn,
+  SUCCEEDED,
+  settlementOf,
+  TERMS,
+} from '../store-contract/kit.ts'
 import { asked, drop, edit, editRow, freshName, openInOtherTab, openStore, rowOf } from './setup.ts'
 
 const countsIn = (name: string): Promise<Record<string, number>> =>
@@ -179,8 +189,7 @@ test('a database that was cleared under the store is told, and tasks are stored 
   const name = freshName()
   const store = openStore(name)
   const report = vi.fn()
-  const retention = { terminalMs: 1, maxTerminal: 1, deadLetterMs: 1, maxDeadLetters: 1 }
-  store.configure?.({ capacity: 9, capacityBytes: 9, maxLaneHoldMs: 9, retention }, report)
+  store.configure?.(TERMS, report)
   await store.enqueue([newTask(1)])
   await drop(name)
   expect(await store.enqueue([newTask(2)])).toEqual([{ taskId: idOf(2), outcome: 'stored' }])
@@ -244,18 +253,6 @@ test('an empty store is asked for nothing but whether it still is', async () => 
   const step = { owner: 'runner', settle: [], renew: [], claim: claimOf() }
   await store.turn(step)
   expect(await asked(() => store.turn(step))).toEqual({ transactions: 1, requests: 1, rows: 0 })
-})
-
-test('S2 S4 who only looked before another wrote counts what that one has written', async () => {
-  const name = freshName()
-  const [one, two] = [openStore(name), await openInOtherTab(name)]
-  await one.enqueue([newTask(1)])
-  for (let n = 2; n < 8; n += 2) {
-    await two.turn({ owner: 'two', settle: [], renew: [], claim: null })
-    await one.enqueue([newTask(n)])
-    await two.enqueue([newTask(n + 1)])
-  }
-  expect(await one.counts()).toMatchObject({ pending: 7 })
 })
 
 test('S2 a database that was cleared and made anew by another tab is taken as it is', async () => {

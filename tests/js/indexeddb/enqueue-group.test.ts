@@ -6,20 +6,15 @@ import { asked, freshName, openStore } from './setup.ts'
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
-test('a hundred at once are one transaction', async () => {
-  const store = openStore(freshName())
-  await store.enqueue([newTask(1_000)])
-  const { transactions } = await asked(() => Promise.all(range(100).map((n) => store.enqueue([newTask(n)]))))
-  expect(transactions).toBe(1)
-  expect(await store.counts()).toMatchObject({ pending: 101 })
-})
-
-test('a thousand at once are a few, so that the page runs in between', async () => {
+test.for([
+  [100, 1],
+  [1_000, 4],
+] as const)('%i at once are %i transactions: few, and yet the page runs in between', async ([count, expected]) => {
   const store = openStore(freshName())
   await store.enqueue([newTask(5_000)])
-  const { transactions } = await asked(() => Promise.all(range(1_000).map((n) => store.enqueue([newTask(n)]))))
-  expect(transactions).toBe(4)
-  expect(await store.counts()).toMatchObject({ pending: 1_001 })
+  const { transactions } = await asked(() => Promise.all(range(count).map((n) => store.enqueue([newTask(n)]))))
+  expect(transactions).toBe(expected)
+  expect(await store.counts()).toMatchObject({ pending: count + 1 })
 })
 
 test('what arrives while a transaction is open goes together into the next', async () => {
@@ -75,16 +70,4 @@ test.for([
     [1, 2, 4, 5, 11, 12, 14, 15].map(idOf),
   )
   expect(await store.counts()).toMatchObject({ pending: 8 })
-})
-
-test('S14 a task that is here already is found, though none is looked for at first', async () => {
-  const store = openStore(freshName())
-  await store.enqueue([newTask(1), newTask(2)])
-  const outcomes = await store.enqueue([newTask(3), newTask(2), newTask(4, { idempotencyKey: 'key-1' })])
-  expect(outcomes.map(({ taskId, outcome }) => [taskId, outcome])).toEqual([
-    [idOf(3), 'stored'],
-    [idOf(2), 'duplicate'],
-    [idOf(1), 'duplicate'],
-  ])
-  expect(await store.counts()).toMatchObject({ pending: 3 })
 })

@@ -104,20 +104,6 @@ test('each principal has a mark of its own for tabs that are hidden, let go with
   expect(names(browser, 'held').sort()).toEqual(['p bob', 'p carol', 'p?hidden carol'])
 })
 
-test('one that is hidden gives way to one that queues, and queues behind it', async () => {
-  const { tabs } = setup(2)
-  const [a, b] = tabs as [Tab, Tab]
-  await want(tabs)
-  a.tab.show('hidden')
-  await idle()
-  expect(whoHas(tabs)).toEqual([1])
-  expect(b.granted).toHaveBeenCalledTimes(1)
-  b.pump.resign()
-  await idle()
-  expect(whoHas(tabs)).toEqual([0])
-  expect(a.granted).toHaveBeenCalledTimes(2)
-})
-
 test('it gives way each time that it is hidden anew', async () => {
   const { tabs } = setup(2)
   const [a, b] = tabs as [Tab, Tab]

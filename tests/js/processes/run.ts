@@ -27,3 +27,10 @@ export async function* linesOf({ stdout }: ChildProcess): AsyncGenerator<string>
 /** Its exit code, and the signal that ended it. */
 export const ended = (child: ChildProcess): Promise<readonly [number | null, NodeJS.Signals | null]> =>
   new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])))
+
+/** Ends it as a crash would. */
+export async function kill(child: ChildProcess): Promise<void> {
+  const end = ended(child)
+  child.kill('SIGKILL')
+  await end
+}

@@ -1,6 +1,5 @@
 // The port of the simulation, over a real server: what is asked is answered at once, and what is to go wrong does.
 import { Buffer } from 'node:buffer'
-import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Reply } from '../../../js/stores/redis/port.ts'
 import { Decoder, Encoder, type Sent } from '../../redis/resp.ts'
@@ -29,35 +28,6 @@ const once = (fault: CallFault): { called(): CallFault | undefined } => {
   const faults = [fault]
   return { called: () => faults.shift() }
 }
-
-test('bytes go there and come back, without a wait', async () => {
-  const redis = await port()
-  const bytes = Buffer.from([0, 13, 10, 255, 36])
-  expect(await atOnce(redis.call('SET', ['bytes', bytes]))).toBe(true)
-  expect(await redis.call('GET', ['bytes'])).toEqual(bytes)
-  expect(await redis.call('GET', ['nothing'])).toBeNull()
-})
-
-test('values are as a client has them that speaks RESP2', async () => {
-  const redis = await port()
-  await redis.call('HSET', ['hash', 'field', 'ä'])
-  await redis.call('ZADD', ['set', '1.5', 'member'])
-  expect(textOf(await redis.call('HGETALL', ['hash']))).toEqual(['field', 'ä'])
-  expect(textOf(await redis.call('ZSCORE', ['set', 'member']))).toBe('1.5')
-  expect(textOf(await redis.eval("return { 1, 'a', false, { -5 } }", [], []))).toEqual([1, 'a', null, [-5]])
-  expect(textOf(await redis.call('INFO', ['memory']))).toMatch(/^# Memory\r\n/)
-  expect(await redis.call('PING', [])).toBe('PONG')
-})
-
-test('an error is what the server says', async () => {
-  const redis = await port()
-  const source = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
-  const sha = createHash('sha1').update(source).digest('hex')
-  await expect(redis.evalsha(sha, ['n'], ['2'])).rejects.toThrow(/^NOSCRIPT /)
-  expect(await redis.eval(source, ['n'], ['2'])).toBe(2)
-  expect(await redis.evalsha(sha, ['n'], ['2'])).toBe(4)
-  await expect(redis.call('NO', [])).rejects.toThrow(/^ERR unknown command/)
-})
 
 test('an answer may be larger than what is read at once, and so may a question', async () => {
   const redis = await port()

@@ -7,7 +7,9 @@ import { laneName, type NewTask, RECORD_SCHEMA, type TaskStore } from '../../../
 import { RetryQueue } from '../../../js/index.ts'
 import { resolvePolicy } from '../../../js/options/policy-rules.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing.ts'
+import { bySize } from '../../size.ts'
 import { closeNow, Events, NO_GATES } from '../setup.ts'
+import { claimOf, idOf, logOf, NOT_RETRYABLE, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 import { type Chance, chanceOf } from './chance.ts'
 
 export const GOOD = 100
@@ -29,83 +31,40 @@ export interface Place {
   unlock?(): void | Promise<void>
 }
 
-const idOf = (n: number): string => `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
-
 function taskOf(n: number, chance: Chance): NewTask {
   const origin = ORIGINS[n % 5 === 0 ? 1 : 0]
   const isGood = n < GOOD
-  return {
-    taskId: idOf(n + 1),
+  return newTask(n + 1, {
     idempotencyKey: `key-${n}`,
     fingerprint: `print-${n}`,
-    method: 'POST',
     targetUrl: `${origin}/orders?n=${n}`,
-    headers: { 'content-type': 'text/plain' },
     withheldHeaders: n % 3 === 0 ? ['authorization'] : [],
     requestInit: { credentials: 'same-origin' },
     ...(n % 2 === 0 && { body: new TextEncoder().encode(`order ${n}`) }),
     lane: laneName(null, origin),
-    principal: null,
     policy: resolvePolicy({}),
-    deadlineInMs: 86_400_000,
-    dueInMs: 0,
-    attemptNumber: 0,
-    phase: -1,
-    previousDelayMs: 0,
     priority: chance.below(3) - 1,
     ...(isGood && n % 7 === 0 && { orderKey: `order-${n % 3}` }),
     ...(!isGood && n % 6 === 0 && { orderKey: 'hostile' }),
     ...(n % 4 === 0 && { meta: { order: n }, tags: ['order'] }),
-    home: null,
     schema: RECORD_SCHEMA,
-    log: [
-      {
-        taskId: idOf(n + 1),
-        attemptNumber: 1,
-        startedAt: 0,
-        durationMs: 5,
-        responseStatus: 503,
-        errorMessage: null,
-        decision: '503',
-      },
-    ],
-  }
+    log: [logOf(idOf(n + 1))],
+  })
 }
-
-const EVERYTHING = { owner: 'dead', settle: [], renew: [] } as const
 
 /** The tasks of a story, in `place`: some were in flight when their process died, some are dead letters. */
 async function fill(place: Place, clock: FakeClock, chance: Chance): Promise<void> {
   const store = place.open(clock)
   const tasks = Array.from({ length: GOOD + HOSTILE }, (_, n) => taskOf(n, chance))
   await store.enqueue(tasks.slice(GOOD))
-  const claim = {
-    limit: 8,
-    leaseMs: 30_000,
-    total: 99,
-    perLane: 99,
-    lanes: 'any',
-    principal: null,
-    skipHomes: [],
-  } as const
-  const { claimed } = await store.turn({ ...EVERYTHING, claim })
-  await store.turn({
-    ...EVERYTHING,
-    settle: claimed.slice(0, 4).map(({ lease }, i) => ({
-      lease,
-      log: {
-        taskId: lease.taskId,
-        attemptNumber: 1,
-        startedAt: 0,
-        durationMs: 1,
-        responseStatus: 400,
-        errorMessage: null,
-        decision: '400',
-      },
-      next: i % 2 === 0 ? { kind: 'succeeded' } : { kind: 'exhausted', reason: 'not_retryable' },
-    })),
-    claim: null,
-  })
+  const step = { owner: 'dead', settle: [], renew: [], claim: null }
+  const { claimed } = await store.turn({ ...step, claim: claimOf({ limit: 8, total: 99, perLane: 99 }) })
+  const settle = claimed
+    .slice(0, 4)
+    .map(({ lease }, i) =>
+      settlementOf(lease, i % 2 === 0 ? SUCCEEDED : NOT_RETRYABLE, { log: { responseStatus: 400 } }),
+    )
+  await store.turn({ ...step, settle })
   await store.enqueue(tasks.slice(0, GOOD))
   await store.close()
 }
@@ -234,6 +193,6 @@ export async function tellAll(makePlace: () => Place, rows: number, first: numbe
 }
 
 /** How many rows are changed: more by hand. */
-export const ROWS = Number(process.env.REDRIVE_FUZZ_ROWS ?? 500)
+export const ROWS = Number(process.env.REDRIVE_FUZZ_ROWS ?? bySize(100, 500))
 /** The first seed. */
 export const SEED = Number(process.env.REDRIVE_FUZZ_SEED ?? 1)

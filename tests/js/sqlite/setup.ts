@@ -1,4 +1,5 @@
 // Files for stores.
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../../js/stores/sqlite.ts'
+import { linesOf, start } from '../processes/run.ts'
 
 /** A path in a folder of its own, where nothing is yet. `where`: the folder around it. */
 export function freshPath(where: string = tmpdir()): string {
@@ -19,6 +21,14 @@ export function openStore(path: string, options: Omit<SqliteStoreOptions, 'path'
   const store = sqliteStore({ path, ...options })
   onTestFinished(() => store.close())
   return store
+}
+
+/** Another process, once it holds leases of `claims` tasks. */
+export async function holder(path: string, claims: number, owner = 'there', role = 'runner'): Promise<ChildProcess> {
+  const child = start('sqlite/holder.ts', path, owner, role)
+  const { value } = await linesOf(child).next()
+  if (value !== String(claims)) throw new Error(`${owner} claims ${value} of ${claims} tasks`)
+  return child
 }
 
 /** What a program without redrive sees of the file. */

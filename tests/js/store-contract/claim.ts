@@ -10,7 +10,6 @@ import {
   OTHER,
   retryIn,
   SUCCEEDED,
-  settlementOf,
   setup,
   type Wanted,
   ZERO,
@@ -364,26 +363,5 @@ export function claimRules(open: Open): void {
       blockedByLimit: false,
       counts: ZERO,
     })
-  })
-
-  test('S2 a turn tells what the counters are after it', async () => {
-    const { add, turn, store, claim } = await setup(open)
-    await add({ body: new Uint8Array(3) }, { dueInMs: 5 }, { body: new Uint8Array(9) })
-    const settle = (await claim({ limit: 1 })).map(({ lease }) => settlementOf(lease, SUCCEEDED))
-    const { counts } = await turn({ settle, claim: claimOf() })
-    expect(counts).toEqual({ ...ZERO, succeeded: 1, pending: 1, inFlight: 1, bytes: 9 })
-    expect(counts).toEqual(await store.counts())
-  })
-
-  test('L1 with a healthy server every task ends', async () => {
-    const { add, claim, settle, pass, turn, store } = await setup(open)
-    await add(...Array.from({ length: 30 }, (_, i) => ({ dueInMs: i % 7, origin: i % 2 ? ORIGIN : OTHER })))
-    for (let round = 0; round < 60; round++) {
-      for (const { lease } of await claim({ limit: 3, total: 3, perLane: 2 })) {
-        await settle(lease, lease.token % 3 ? SUCCEEDED : retryIn(2))
-      }
-      pass((await turn({ claim: claimOf({ limit: 0 }) })).nextInMs ?? 0)
-    }
-    expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, succeeded: 30 })
   })
 }

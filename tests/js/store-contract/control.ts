@@ -175,14 +175,6 @@ export function controlRules(open: Open): void {
     expect((await get(idOf(2))).policy).toEqual({ policyId: 'other', maxAttempts: 2 })
   })
 
-  test('S17 a redriven task goes back into a full store: it was accepted', async () => {
-    const { add, store } = await setup(open, { capacity: 2 })
-    await add({}, {})
-    await store.cancel(idOf(1), 'vetoed')
-    expect(await store.redrive([idOf(1)], back)).toEqual(['redriven'])
-    expect((await store.counts()).pending).toBe(2)
-  })
-
   test('S19 a redriven task lines up behind its order', async () => {
     const { add, store, get, claim } = await setup(open)
     await add({ orderKey: 'o' }, { orderKey: 'o' })
@@ -322,16 +314,5 @@ export function controlRules(open: Open): void {
     expect(await store.countsOf?.('ann')).toEqual({ pending: 1, inFlight: 1, exhausted: 1 })
     expect(await store.countsOf?.(null)).toEqual({ pending: 1, inFlight: 0, exhausted: 0 })
     expect(await store.countsOf?.('ben')).toEqual({ pending: 0, inFlight: 0, exhausted: 0 })
-  })
-
-  test('a hold outlives the tasks of its lane', async () => {
-    const { add, lease, settle, store, claim, pass } = await setup(open)
-    await add({})
-    await settle(await lease(), retryIn(0), { holdLaneForMs: 5_000 })
-    await store.purgeAll()
-    await add({})
-    expect(await claim()).toEqual([])
-    pass(5_000)
-    expect(await claim()).toHaveLength(1)
   })
 }

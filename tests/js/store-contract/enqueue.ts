@@ -12,7 +12,9 @@ import {
   OTHER,
   retryIn,
   SUCCEEDED,
+  settlementOf,
   setup,
+  TERMS,
   ZERO,
 } from './kit.ts'
 
@@ -193,8 +195,7 @@ export function enqueueRules(open: Open): void {
     const { add, enqueue, store } = await setup(open)
     if (!store.configure) return
     await add({}, {}, {})
-    const retention = { terminalMs: 1_000, maxTerminal: 1, deadLetterMs: 1_000, maxDeadLetters: 1 }
-    store.configure({ capacity: 2, capacityBytes: 1_000, maxLaneHoldMs: 1_000, retention })
+    store.configure({ ...TERMS, capacity: 2 })
     expect((await enqueue(newTask(9))).outcome).toBe('full')
     expect((await store.counts()).pending).toBe(3)
   })
@@ -240,16 +241,7 @@ export function enqueueRules(open: Open): void {
     const { enqueue, turn, pass } = await setup(open)
     const { lease } = await enqueue(newTask(1), wish)
     if (!lease) throw new Error('no lease')
-    const log = {
-      taskId: idOf(1),
-      attemptNumber: 1,
-      startedAt: 0,
-      durationMs: 1,
-      responseStatus: 429,
-      errorMessage: null,
-      decision: '',
-    }
-    await turn({ settle: [{ lease, log, next: retryIn(0), holdLaneForMs: 1_000 }] })
+    await turn({ settle: [settlementOf(lease, retryIn(0), { holdLaneForMs: 1_000 })] })
     expect((await enqueue(newTask(2), wish)).lease).toBeUndefined()
     expect((await enqueue(newTask(3, { origin: OTHER }), wish)).lease).toBeDefined()
     pass(1_000)

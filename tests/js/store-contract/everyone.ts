@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { laneName } from '../../../js/api/store.ts'
 import {
+  ann,
+  bob,
   claimOf,
   idOf,
   idsOf,
@@ -16,8 +18,6 @@ import {
   type Wanted,
 } from './kit.ts'
 
-const ann: Wanted = { principal: 'ann' }
-const bob: Wanted = { principal: 'bob' }
 const other: Wanted = { origin: OTHER }
 
 /** The rules of a store in which the lanes of all principals stand in one line. */

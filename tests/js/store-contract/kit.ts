@@ -168,6 +168,34 @@ export async function setup(open: Open, terms: Partial<StoreTerms> = {}): Promis
   return kit
 }
 
+/** Lanes of one principal, and of another. */
+export const ann: Wanted = { principal: 'ann' }
+export const bob: Wanted = { principal: 'bob' }
+export const annElsewhere: Wanted = { ...ann, origin: OTHER }
+
+export const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
+/** So many tasks, each by its number from 0 on. */
+export const many = (count: number, wanted: (n: number) => Wanted): Wanted[] =>
+  Array.from({ length: count }, (_, n) => wanted(n))
+
+/** A claim, in the words that bounds and limits have a say in. */
+export async function look({ turn }: Kit, claim: Partial<Claim>) {
+  const { claimed, nextInMs, blockedByLimit, lanes } = await turn({ claim: claimOf(claim) })
+  const waits = Object.fromEntries(lanes.map((lane) => [lane.lane, lane.nextInMs]))
+  return { ids: idsOf(claimed), claimed, nextInMs, blockedByLimit, lanes, waits }
+}
+
+/** All of them succeed, in one turn. */
+export const succeed = ({ turn }: Kit, claimed: Turn['claimed']): Promise<Turn> =>
+  turn({ settle: claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED)) })
+
+export const TERMS: StoreTerms = {
+  capacity: 1_000,
+  capacityBytes: 1_000_000,
+  maxLaneHoldMs: 60_000,
+  retention: { terminalMs: 86_400_000, maxTerminal: 1_000, deadLetterMs: 86_400_000, maxDeadLetters: 1_000 },
+}
+
 export const idsOf = (claimed: Turn['claimed']): readonly string[] => claimed.map(({ task }) => task.taskId)
 
 export const ZERO = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, purged: 0, bytes: 0 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { TAGS_LOOKED_AT, type TaskStore } from '../../../js/api/store.ts'
-import { idOf, type Kit, type Open, OTHER, setup } from './kit.ts'
+import { idOf, type Kit, many, type Open, OTHER, setup, type Wanted } from './kit.ts'
 
 type Filter = Omit<Parameters<TaskStore['list']>[0], 'limit' | 'cursor'>
 
@@ -20,7 +20,7 @@ async function allIds(store: TaskStore, filter: Filter, limit: number): Promise<
 }
 
 /** Twelve tasks of two origins, principals and policies, of which some have ended. */
-async function many({ add, store, claim, turn, settle }: Kit): Promise<void> {
+async function twelve({ add, store, claim, turn, settle }: Kit): Promise<void> {
   await add(
     ...Array.from({ length: 12 }, (_, i) => ({
       dueInMs: i < 4 ? 0 : 60_000,
@@ -52,7 +52,7 @@ export function listRules(open: Open): void {
     [{ active: true, policyId: 'fast', from: idOf(2) }],
   ] as const)('a falling list of %o is the rising one from its end, page by page', async ([filter]) => {
     const kit = await setup(open)
-    await many(kit)
+    await twelve(kit)
     const rising = await allIds(kit.store, filter, 3)
     expect(rising.length).toBeGreaterThan(1)
     expect(rising).toEqual(rising.toSorted())
@@ -117,27 +117,30 @@ export function listRules(open: Open): void {
     [{ reason: 'max_attempts' }, []],
   ] as const)('a list of %o has %o', async ([filter, expected]) => {
     const kit = await setup(open)
-    await many(kit)
+    await twelve(kit)
     expect(await allIds(kit.store, filter, 2)).toEqual(expected.map(idOf))
   })
 
   test('a redriven task has no reason, and the policy that it was redriven with', async () => {
     const kit = await setup(open)
-    await many(kit)
+    await twelve(kit)
     const { store } = kit
     await store.redrive([idOf(1)], { spacingMs: 0, acceptDuplicateRisk: true })
     expect(await allIds(store, { reason: 'vetoed' }, 9)).toEqual([])
     expect(await allIds(store, { policyId: 'fast', status: 'PENDING' }, 9)).toEqual([1, 4, 7, 10].map(idOf))
   })
 
-  test('a policy is looked for page by page, and a page that has found nothing yet goes on', async () => {
+  test.for([
+    [{ policyId: 'rare' }, { policy: policy('rare') }],
+    [{ tags: ['rare'] }, { tags: ['rare'] }],
+  ])('%o is looked for page by page, and a page that has found nothing yet goes on', async ([filter, rare]) => {
     const { add, store } = await setup(open)
     const total = TAGS_LOOKED_AT + 200
     const isRare = (i: number) => i % 500 === 499 || i === 0 || i === total - 1
-    await add(...Array.from({ length: total }, (_, i) => (isRare(i) ? { policy: policy('rare') } : {})))
+    await add(...many(total, (i) => (isRare(i) ? (rare as Wanted) : {})))
     const wanted = [1, 500, 1_000, total].map(idOf)
-    expect(await allIds(store, { policyId: 'rare' }, 3)).toEqual(wanted)
-    expect(await allIds(store, { policyId: 'rare', order: 'falling' }, 3)).toEqual(wanted.toReversed())
+    expect(await allIds(store, filter as Filter, 3)).toEqual(wanted)
+    expect(await allIds(store, { ...(filter as Filter), order: 'falling' }, 3)).toEqual(wanted.toReversed())
   })
 
   test.for(['status', 'active', 'tags', 'principal', 'origin', 'policyId', 'reason', 'from', 'to', 'order'])(

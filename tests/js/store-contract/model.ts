@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
+import { bySize } from '../../size.ts'
 import { commands, commandsOfAll } from './commands.ts'
 import type { Open } from './kit.ts'
 import { World } from './world.ts'
@@ -20,7 +21,7 @@ export const likeTheReference = (
 
 /** Where there is no `process`, as in a browser, the usual number of runs has to do. */
 const env: Record<string, string | undefined> = globalThis.process?.env ?? {}
-const usual = 200
+const usual = bySize(64, 200)
 
 /** `everyone`: `open` opens stores for everyone. */
 export function modelRules(open: Open, wanted = usual, everyone = false): void {

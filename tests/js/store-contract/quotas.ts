@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Enqueued, NewTask, Quota, StoreTerms, TaskStore } from '../../../js/api/store.ts'
 import {
+  ann,
+  bob,
   claimOf,
   idOf,
   LEASE_MS,
@@ -10,18 +12,10 @@ import {
   retryIn,
   SUCCEEDED,
   setup,
+  TERMS,
   type Wanted,
 } from './kit.ts'
 import { openPair, type Pair } from './registry.ts'
-
-const TERMS: StoreTerms = {
-  capacity: 1_000,
-  capacityBytes: 1_000_000,
-  maxLaneHoldMs: 60_000,
-  retention: { terminalMs: 86_400_000, maxTerminal: 1_000, deadLetterMs: 86_400_000, maxDeadLetters: 1_000 },
-}
-const ann: Wanted = { principal: 'ann' }
-const bob: Wanted = { principal: 'bob' }
 
 /** Quotas by principal; `rest`: of all others. */
 const by =

@@ -6,13 +6,8 @@ import type { OriginLimit } from '../../../js/api/store.ts'
 import { limitsIn } from '../../../js/stores/engine/limits.ts'
 import { timeOfStep } from '../../../js/stores/engine/rules.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { claimOf, newTask, type Open, OTHER, SUCCEEDED, settlementOf, type Wanted } from './kit.ts'
+import { ann, annElsewhere, bob, claimOf, newTask, type Open, SUCCEEDED, settlementOf, times } from './kit.ts'
 import type { Pair } from './registry.ts'
-
-const ann: Wanted = { principal: 'ann' }
-const bob: Wanted = { principal: 'bob' }
-const annElsewhere: Wanted = { ...ann, origin: OTHER }
-const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
 
 /** Moments of leases by a clock that never falls, and what was true of it. */
 interface Log {

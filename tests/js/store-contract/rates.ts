@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { CLOCK_STEP_MS, type Claim, laneName, type OriginLimit, type TaskStore } from '../../../js/api/store.ts'
-import { fakeClock } from '../../../js/testing/clock.ts'
+import { CLOCK_STEP_MS, type Claim, laneName, type OriginLimit } from '../../../js/api/store.ts'
 import {
-  claimOf,
+  ann,
+  annElsewhere,
+  bob,
   idOf,
-  idsOf,
-  type Kit,
   LEASE_MS,
+  look,
   newTask,
   type Open,
   ORIGIN,
@@ -15,30 +15,18 @@ import {
   retryIn,
   SUCCEEDED,
   setup,
+  times,
   type Wanted,
 } from './kit.ts'
 import type { Pair } from './registry.ts'
-
-const ann: Wanted = { principal: 'ann' }
-const bob: Wanted = { principal: 'bob' }
-const annElsewhere: Wanted = { ...ann, origin: OTHER }
 
 const limited = (given: Partial<OriginLimit>, more: Partial<Claim> = {}): Partial<Claim> => ({
   limits: [{ origins: ORIGIN, ...given }],
   ...more,
 })
-const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
-
-/** A claim, in the words that limits have a say in. */
-async function look({ turn }: Kit, claim: Partial<Claim>) {
-  const made = await turn({ claim: claimOf(claim) })
-  const { claimed, nextInMs, blockedByLimit, lanes } = made
-  const waits = Object.fromEntries(lanes.map((lane) => [lane.lane, lane.nextInMs]))
-  return { ids: idsOf(claimed), claimed, nextInMs, blockedByLimit, waits, lanes }
-}
 
 /** The rules of tokens. */
-export function rateRules(open: Open, pair?: Pair): void {
+export function rateRules(open: Open, _pair?: Pair): void {
   test('S7 a lane gives its burst at once, then a lease for each token; it waits as if it were held', async () => {
     const kit = await setup(open)
     await kit.add(...times(6, ann))
@@ -54,28 +42,6 @@ export function rateRules(open: Open, pair?: Pair): void {
     kit.pass(250)
     // two and a half tokens have come
     expect(await look(kit, claim)).toMatchObject({ ids: [5, 6].map(idOf) })
-  })
-
-  test('S7 after a rest there is the burst again, and no more than that', async () => {
-    const kit = await setup(open)
-    await kit.add(...times(9, ann))
-    const claim = limited({ perSecond: 1, burst: 2 })
-    expect((await look(kit, claim)).ids.length).toBe(2)
-    kit.pass(60_000)
-    expect((await look(kit, claim)).ids.length).toBe(2)
-    kit.pass(1_000)
-    expect((await look(kit, claim)).ids.length).toBe(1)
-  })
-
-  test('S7 without a burst one lease is given at a time, whatever the limit of the claim', async () => {
-    const kit = await setup(open)
-    await kit.add(...times(3, ann))
-    const seen: number[] = []
-    for (let i = 0; i < 9; i++) {
-      seen.push((await look(kit, limited({ perSecond: 2 }))).ids.length)
-      kit.pass(125)
-    }
-    expect(seen).toEqual([1, 0, 0, 0, 1, 0, 0, 0, 1])
   })
 
   test('each lane has tokens of its own, where the origin does not share them', async () => {
@@ -265,22 +231,6 @@ export function rateRules(open: Open, pair?: Pair): void {
     expect(await look(kit, claim)).toMatchObject({ ids: [idOf(1)], nextInMs: 700, blockedByLimit: false })
   })
 
-  test('an interval that is no whole millisecond is never shortened', async () => {
-    const kit = await setup(open)
-    await kit.add(...times(40, ann))
-    const claim = limited({ perSecond: 3 })
-    const at: number[] = []
-    while (at.length < 31) {
-      const { ids, nextInMs } = await look(kit, claim)
-      if (ids.length > 0) at.push(kit.clock.now())
-      kit.pass(nextInMs ?? 0)
-    }
-    const spans = at.map((t) => t - (at[0] ?? 0))
-    // a lease in the first whole millisecond after its token, from which the next third of a second counts
-    expect(spans.slice(0, 4)).toEqual([0, 334, 668, 1_002])
-    expect(spans[30]).toBe(30 * 334)
-  })
-
   test('where the rate has become another, the next token comes as it was said, and the one after it by the new rate', async () => {
     const kit = await setup(open)
     await kit.add(...times(9, ann))
@@ -336,33 +286,6 @@ export function rateRules(open: Open, pair?: Pair): void {
     // each lane once before any twice
     const lanes = seen.map((id) => (Number.parseInt(id.slice(-12), 16) - 1) % 45)
     expect(new Set(lanes.slice(0, 45)).size).toBe(45)
-  })
-
-  test('S7 over two handles: they take tokens of one bucket', async () => {
-    if (!pair) return
-    for (const sharedBy of ['lane', 'origin'] as const) {
-      const clock = fakeClock()
-      const [one, two] = await pair({ clock })
-      try {
-        await one.enqueue(Array.from({ length: 9 }, (_, n) => newTask(n + 1, ann)))
-        const take = async (store: TaskStore) =>
-          (
-            await store.turn({
-              owner: 'r',
-              settle: [],
-              renew: [],
-              claim: claimOf(limited({ perSecond: 2, burst: 3, sharedBy })),
-            })
-          ).claimed.length
-        expect([await take(one), await take(two), await take(one)]).toEqual([3, 0, 0])
-        clock.step(500)
-        expect([await take(two), await take(one), await take(two)]).toEqual([1, 0, 0])
-        clock.step(1_500)
-        expect([await take(one), await take(two)]).toEqual([3, 0])
-      } finally {
-        await Promise.all([one.close(), two.close()])
-      }
-    }
   })
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LOG_LENGTH, TAGS_LOOKED_AT } from '../../../js/api/store.ts'
+import { LOG_LENGTH } from '../../../js/api/store.ts'
 import { claimOf, idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT, ZERO } from './kit.ts'
 
 /** What can be looked up, and what outlives a close. */
@@ -39,17 +39,6 @@ export function readRules(open: Open): void {
       body?.fill(9)
     }
     expect(await store.body(idOf(1))).toEqual(new Uint8Array([1, 2]))
-  })
-
-  test('a list goes by rising id, page by page', async () => {
-    const { add, store } = await setup(open)
-    await add({}, {}, {}, {}, {})
-    const first = await store.list({ limit: 2 })
-    expect(first.tasks.map(({ taskId }) => taskId)).toEqual([1, 2].map(idOf))
-    await store.purge({ taskId: idOf(2) })
-    const second = await store.list({ limit: 3, ...(first.cursor ? { cursor: first.cursor } : {}) })
-    expect(second.tasks.map(({ taskId }) => taskId)).toEqual([3, 4, 5].map(idOf))
-    expect(second.cursor).toBeUndefined()
   })
 
   test.for([
@@ -105,21 +94,6 @@ export function readRules(open: Open): void {
     expect(await store.counts()).toEqual(ZERO)
   })
 
-  test('tags are looked for page by page, and a page that has found nothing yet goes on', async () => {
-    const { add, store } = await setup(open)
-    const total = TAGS_LOOKED_AT + 200
-    await add(
-      ...Array.from({ length: total }, (_, i) => (i % 500 === 499 || i === total - 1 ? { tags: ['rare'] } : {})),
-    )
-    const seen: string[] = []
-    for (let cursor: string | undefined, first = true; first || cursor; first = false) {
-      const page = await store.list({ tags: ['rare'], limit: 2, ...(cursor ? { cursor } : {}) })
-      seen.push(...page.tasks.map(({ taskId }) => taskId))
-      cursor = page.cursor
-    }
-    expect(seen).toEqual([500, 1_000, total].map(idOf))
-  })
-
   test('a task is found by its key: the youngest that keeps it, of a principal where one is asked for', async () => {
     const { add, store } = await setup(open)
     await add({ idempotencyKey: 'k' }, { idempotencyKey: 'k', principal: 'ann' })
@@ -128,16 +102,6 @@ export function readRules(open: Open): void {
     expect(await store.find('k', 'bob')).toBeUndefined()
     await store.cancel(idOf(2))
     expect((await store.find('k'))?.taskId).toBe(idOf(1))
-  })
-
-  test('S5 one key per task, over its attempts', async () => {
-    const { add, lease, settle, get } = await setup(open)
-    await add({ idempotencyKey: 'k' })
-    await settle(await lease(), { kind: 'retry', delayMs: 0 })
-    const held = await lease()
-    expect((await get(idOf(1))).idempotencyKey).toBe('k')
-    await settle(held, SUCCEEDED)
-    expect((await get(idOf(1))).idempotencyKey).toBe('k')
   })
 
   test('S1 nothing is lost by closing, and the next call opens again', async () => {

@@ -29,29 +29,6 @@ export function settleRules(open: Open): void {
     expect((await get(idOf(1))).createdAt).toBe(clock.now())
   })
 
-  test('S3 a leased task is not leased again before its lease has run out', async () => {
-    const { add, claim, pass } = await setup(open)
-    await add({})
-    await claim()
-    pass(LEASE_MS - 1)
-    expect(await claim({}, 'another')).toEqual([])
-    pass(1)
-    expect(await claim({}, 'another')).toHaveLength(1)
-  })
-
-  test('S4 tokens rise by one, in the order of the leases', async () => {
-    const { add, claim, settle } = await setup(open)
-    await add({}, {}, {})
-    const tokens = []
-    for (let round = 0; round < 3; round++) {
-      for (const { lease } of await claim({ limit: 2 })) {
-        tokens.push(lease.token)
-        await settle(lease, retryIn(0))
-      }
-    }
-    expect(tokens).toEqual([1, 2, 3, 4, 5, 6])
-  })
-
   test('S9 a retry is due after its delay and not before', async () => {
     const { add, lease, settle, claim, pass, get } = await setup(open)
     await add({})

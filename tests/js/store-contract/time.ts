@@ -105,13 +105,6 @@ export function timeRules(open: Open): void {
     expect(await store.counts()).toEqual({ ...ZERO, pending: 1, inFlight: 1 })
   })
 
-  test('a turn says the time of the store', async () => {
-    const { turn, clock, pass } = await setup(open)
-    expect((await turn()).now).toBe(clock.now())
-    pass(5)
-    expect((await turn()).now).toBe(clock.now())
-  })
-
   test('S9 a clock that falls back a little stands still', async () => {
     const { add, turn, pass, claim, clock } = await setup(open)
     await add({ dueInMs: 1_000 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Settlement, SWEEP, UNTOLD_COUNTED } from '../../../js/api/store.ts'
+import { SWEEP, UNTOLD_COUNTED } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,
@@ -11,6 +11,7 @@ import {
   retryIn,
   SUCCEEDED,
   setup,
+  succeed,
   type Wanted,
 } from './kit.ts'
 
@@ -206,10 +207,8 @@ export function untoldRules(open: Open): void {
     const kit = await setup(open, { capacity: 5_000 })
     const tasks = Array.from({ length: UNTOLD_COUNTED + 1 }, (_, n) => newTask(n + 1, tells))
     await kit.store.enqueue(tasks)
-    const settled: Settlement[] = []
-    for (const { lease } of await kit.claim({ limit: tasks.length, total: tasks.length, perLane: tasks.length }))
-      settled.push({ lease, next: SUCCEEDED, log: { ...LOG, taskId: lease.taskId } })
-    expect((await kit.turn({ settle: settled })).untold).toBe(UNTOLD_COUNTED)
+    const claimed = await kit.claim({ limit: tasks.length, total: tasks.length, perLane: tasks.length })
+    expect((await succeed(kit, claimed)).untold).toBe(UNTOLD_COUNTED)
     const ends = (await untoldIn(kit, 10_000)).map(({ task: { taskId }, endedAt }) => ({ taskId, endedAt }))
     expect(ends.length).toBe(tasks.length)
     await kit.store.told?.(ends.slice(5))
@@ -226,12 +225,3 @@ export function untoldRules(open: Open): void {
     expect(await kit.store.counts()).toMatchObject({ cancelled: most, purged: 2 })
   })
 }
-
-const LOG = {
-  attemptNumber: 1,
-  startedAt: 0,
-  durationMs: 1,
-  responseStatus: 200,
-  errorMessage: null,
-  decision: 'ok',
-} as const

@@ -4,15 +4,9 @@ import { createCluster } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, startCluster } from '../../redis/servers.ts'
-import { claimOf, newTask } from '../store-contract/kit.ts'
+import { claimOf, newTask, TERMS } from '../store-contract/kit.ts'
 
 const LONG_MS = 120_000
-const TERMS = {
-  capacity: 1_000,
-  capacityBytes: 1e9,
-  maxLaneHoldMs: 0,
-  retention: { terminalMs: 1e6, maxTerminal: 10, deadLetterMs: 1e6, maxDeadLetters: 10 },
-}
 
 const clients: readonly (readonly [string, (nodes: readonly RedisServer[]) => unknown])[] = [
   [

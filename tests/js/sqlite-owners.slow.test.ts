@@ -1,5 +1,5 @@
-// Leases of processes that are gone. The processes and their ends are real, the time in which they are noticed is not.
-import { type ChildProcess, spawnSync } from 'node:child_process'
+// Leases of processes that are gone; the core of it is in sqlite-processes.test.ts. The processes and their ends are real, the time in which they are noticed is not.
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -22,10 +22,10 @@ import { RetryQueue } from '../../js/index.ts'
 import { OwnerLocks } from '../../js/stores/sqlite/owner-locks.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
-import { ended, linesOf, start } from './processes/run.ts'
+import { kill, linesOf, start } from './processes/run.ts'
 import { closeNow, NO_GATES } from './setup.ts'
-import { freshPath, openStore } from './sqlite/setup.ts'
-import { claiming, claimOf, succeeded, taskOf } from './sqlite/words.ts'
+import { freshPath, holder, openStore } from './sqlite/setup.ts'
+import { claiming, succeeded, taskOf } from './sqlite/words.ts'
 
 const LEASE_MS = 30_000
 const CHECK_MS = 1_000
@@ -47,33 +47,6 @@ async function setup(path = freshPath()): Promise<World> {
   const claim = async (owner = 'here') => (await store.turn(claiming(100, owner))).claimed.length
   return { path, folder: `${path}-owners`, clock, store, claim }
 }
-
-/** Another process, once it holds leases of `claims` tasks. */
-async function holder(path: string, claims: number, owner = 'there', role = 'runner'): Promise<ChildProcess> {
-  const child = start('sqlite/holder.ts', path, owner, role)
-  const { value } = await linesOf(child).next()
-  expect(value).toBe(String(claims))
-  return child
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const end = ended(child)
-  child.kill('SIGKILL')
-  await end
-}
-
-test('L2 S3 what a killed process had in flight is claimed at the next look, and what a live one has is not', async () => {
-  const { path, clock, claim, store, folder } = await setup()
-  const child = await holder(path, 2)
-  for (let checks = 0; checks < 20; checks++) {
-    expect(await claim()).toBe(0)
-    await clock.advance(CHECK_MS)
-  }
-  await kill(child)
-  expect(await claim()).toBe(2)
-  expect((await store.history?.(taskOf(1).taskId))?.map(({ decision }) => decision)).toEqual(['lost'])
-  expect(readdirSync(folder)).toHaveLength(1) // this process's own
-})
 
 test('L2 a busy process looks once in half an idle check, however many turns it makes', async () => {
   const { path, clock, claim } = await setup()
@@ -359,16 +332,4 @@ test('locks that another kernel has left behind are removed after a day', async 
   await claim()
   expect(readdirSync(folder)).not.toContain(old)
   expect(readdirSync(folder)).toContain(young)
-})
-
-test('S7 places that a killed process had are free at the next look', async () => {
-  const { path, clock, store } = await setup()
-  await store.enqueue([taskOf(3)])
-  const child = await holder(path, 3)
-  const limited = { ...claiming(100, 'here'), claim: { ...claimOf(100), total: 3 } }
-  await store.enqueue([taskOf(4)])
-  expect((await store.turn(limited)).claimed).toHaveLength(0)
-  await kill(child)
-  await clock.advance(CHECK_MS)
-  expect((await store.turn(limited)).claimed).toHaveLength(3)
 })

@@ -1,11 +1,16 @@
 // The contract again, with every other call made by another tab: what each remembers is out of date each time.
-import { vi } from 'vitest'
+import { afterAll, beforeAll, vi } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { storeContract } from '../store-contract.ts'
 import { freshName, openInOtherTab, openStore } from './setup.ts'
 
 // an owner is of one tab; here it is of both, and they would wait for each other's lock
-vi.stubGlobal('navigator', {})
+beforeAll(() => {
+  vi.stubGlobal('navigator', {})
+})
+afterAll(() => {
+  vi.unstubAllGlobals()
+})
 
 storeContract('indexeddb in two tabs', async (terms) => {
   const name = freshName()

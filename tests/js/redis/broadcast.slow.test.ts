@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
-import { newTask } from '../store-contract/kit.ts'
+import { newTask, TERMS } from '../store-contract/kit.ts'
 
 let server: RedisServer
 beforeAll(async () => {
@@ -73,8 +73,3 @@ test('without a subscriber, or for one principal at a time, there is none', () =
   expect(redisStore({ client, subscriber: null, everyone: true }).broadcast).toBeUndefined()
   expect(redisStore({ client }).broadcast).toBeUndefined()
 })
-
-const TERMS = {
-  ...{ capacity: 100, capacityBytes: 1_000_000, maxLaneHoldMs: 60_000 },
-  retention: { terminalMs: 1_000, maxTerminal: 100, deadLetterMs: 1_000, maxDeadLetters: 100 },
-}

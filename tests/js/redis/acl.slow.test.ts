@@ -132,15 +132,29 @@ const ways = programs.flatMap((binary) =>
   Object.entries(alone).map(([name, clientFor]) => ({ binary, name, clientFor })),
 )
 
-test.each(ways)('they are enough, with $name and $binary', async ({ binary, clientFor }) => {
-  const server = await startServer({ appendonly: true, binary })
-  onTestFinished(() => server.end())
-  await setUserOf(server)
-  const store = redisStore({ client: clientFor(server), name: NAME, ...TERMS })
-  onTestFinished(() => store.close())
-  // the channel is another connection's, and may come later
-  await eventually(() => live(store).then(() => refused(server))).toEqual([])
-})
+test.each(ways)(
+  'they are enough, for events between processes too, with $name and $binary',
+  async ({ binary, clientFor }) => {
+    const server = await startServer({ appendonly: true, binary })
+    onTestFinished(() => server.end())
+    await setUserOf(server)
+    const store = redisStore({ client: clientFor(server), name: NAME, ...TERMS })
+    onTestFinished(() => store.close())
+    // the channel is another connection's, and may come later
+    await eventually(() => live(store).then(() => refused(server))).toEqual([])
+    // all of its tasks were purged
+    const everyone = redisStore({ client: clientFor(server), name: NAME, everyone: true })
+    onTestFinished(() => everyone.close())
+    const heard: string[] = []
+    const end = everyone.broadcast?.subscribe((message) => heard.push(message))
+    onTestFinished(() => end?.())
+    await eventually(() => {
+      everyone.broadcast?.send('are you there')
+      return heard.length
+    }).toBeGreaterThan(0)
+    expect(await refused(server)).toEqual([])
+  },
+)
 
 const clustered: Readonly<Record<string, (nodes: readonly RedisServer[]) => unknown>> = {
   'node-redis': (nodes) => {
@@ -165,25 +179,6 @@ test.each(Object.entries(clustered))('they are enough in a cluster, with %s', as
   await live(store)
   for (const node of cluster.nodes) expect(await refused(node)).toEqual([])
 })
-
-test.each(ways)(
-  'they are enough for events between processes, with $name and $binary',
-  async ({ binary, clientFor }) => {
-    const server = await startServer({ appendonly: true, binary })
-    onTestFinished(() => server.end())
-    await setUserOf(server)
-    const store = redisStore({ client: clientFor(server), name: NAME, everyone: true })
-    onTestFinished(() => store.close())
-    const heard: string[] = []
-    const end = store.broadcast?.subscribe((message) => heard.push(message))
-    onTestFinished(() => end?.())
-    await eventually(() => {
-      store.broadcast?.send('are you there')
-      return heard.length
-    }).toBeGreaterThan(0)
-    expect(await refused(server)).toEqual([])
-  },
-)
 
 test('the channels that the page names one by one are those that are used, and each is needed', async () => {
   const channels = /If you list channels one by one[^.]*`&({\S+):h`[^.]*`&\1:v`/.exec(page)

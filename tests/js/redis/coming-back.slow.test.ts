@@ -5,7 +5,7 @@ import { portOf } from '../../../js/stores/redis/client.ts'
 import { PortError, type RedisPort, type Reply } from '../../../js/stores/redis/port.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { startServer } from '../../redis/servers.ts'
-import { setup } from '../store-contract/kit.ts'
+import { setup, TERMS } from '../store-contract/kit.ts'
 
 /** The port of a real server with a file, whose plain commands `answer` may answer instead. */
 async function porting(answer: (command: string, asked: number) => Promise<Reply> | undefined): Promise<RedisPort> {
@@ -62,13 +62,7 @@ test('S1 a server that still reads its file is asked again: it would be taken fo
   })
   const reports: string[] = []
   const store = redisStore({ client: port })
-  store.configure?.(
-    {
-      ...{ capacity: 10, capacityBytes: 1_000, maxLaneHoldMs: 1_000 },
-      retention: { terminalMs: 1, maxTerminal: 1, deadLetterMs: 1, maxDeadLetters: 1 },
-    },
-    (code) => reports.push(code),
-  )
+  store.configure?.(TERMS, (code) => reports.push(code))
   await store.counts()
   expect([store.durability, reports, asked]).toEqual(['strict', [], 3])
 })

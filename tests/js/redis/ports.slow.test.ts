@@ -174,11 +174,9 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     await port.call('SET', [KEY, 'before'], KEY)
     await server.kill()
     await eventually(() => failure(port.call('GET', [KEY], KEY))).toBeInstanceOf(PortError)
-    const started = performance.now()
     for (let i = 0; i < 10; i++) {
       expect(await failure(port.call('INCR', ['{redrive:ports}:count'], KEY))).toBeInstanceOf(Error)
     }
-    expect(performance.now() - started).toBeLessThan(5_000)
     await server.start()
     await answers(port)
     // none of those was kept
@@ -247,10 +245,8 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     const { client, server } = await bed(false)
     await server.kill()
     const port = portTo(client)
-    const started = performance.now()
     const tries = [port.call('GET', [KEY], KEY), port.call('GET', [KEY], KEY), subscribe(port, () => {})].map(failure)
     for (const each of await Promise.all(tries)) expect(each).toBeInstanceOf(Error)
-    expect(performance.now() - started).toBeLessThan(5_000)
     await server.start()
     await answers(port)
   })
