@@ -6,31 +6,19 @@ import { makeGuard } from '../../../js/service/guard.ts'
 const guard = makeGuard({ allowHttp: true })
 const rule = (url: string) => guard.check(url)?.rule
 
-/** Host parts that `new URL` makes 127.0.0.1 of; many are in WPT's url/resources/urltestdata.json and toascii.json. */
+/** Host parts that `new URL` makes 127.0.0.1 of: one of each way to write it. More of them are Node's to test, which reads WPT's urltestdata.json. */
 const LOOPBACK_V4 = [
-  ...['127.0.0.1', '127.0.0.1.', '127.1', '127.0.1', '127.1.', '2130706433', '2130706433.', '0x7f000001', '0X7F000001'],
-  ...['0x7f.1', '0x7f.0.0.1', '0x7f.0x0.0x0.0x1', '0x7F.0x00000000.0.1', '0x7f.0.1', '0x7f.0x000001', '017700000001'],
+  ...['127.0.0.1', '127.0.0.1.', '127.1', '127.0.1', '2130706433', '0x7f000001', '0X7F.0x0.0x0.0x1', '017700000001'],
   ...[
-    '0177.0.0.1',
-    '0177.1',
-    '0177.0.1',
-    '00000177.0000.00.01',
     '0177.0x0.0.1',
-    '127.0.0.0x1',
-    '127.0.0.01',
-    '127.0x1',
+    '%31%32%37.0.0.1',
+    '127%2E0%2E0%2E1',
+    '①②⑦.⓪.⓪.①',
+    '１２７．０．０．１',
+    '127。0。0。1',
+    '127｡0｡0｡1',
   ],
-  ...['%31%32%37.0.0.1', '%3127.0.0.1', '127%2E0%2E0%2E1', '%30x7f.1', '1%327.0.0.1', '127.0.0.1%2E'],
-  ...['①②⑦.0.0.1', '①②⑦.⓪.⓪.①', '１２７.０.０.１', '１２７．０．０．１', '127。0。0。1', '127．0．0．1', '127｡0｡0｡1'],
-  ...['𝟏𝟐𝟕.𝟎.𝟎.𝟏', '𝟙𝟚𝟟.0.0.1', '０ｘ７ｆ.1', '0x７f.1', '⑫7.0.0.1', '¹²⁷.0.0.1', '₁₂₇.0.0.1', '127.0.0.1%EF%BC%8E'],
-  ...[
-    '１２７.1',
-    '１２７%2E0.0.1',
-    '127\u00ad.0.0.1',
-    '127.0.0.\u200b1',
-    '%ef%bc%91%ef%bc%92%ef%bc%97.0.0.1',
-    '２１３０７０６４３３',
-  ],
+  ...['𝟏𝟐𝟕.𝟎.𝟎.𝟏', '０ｘ７ｆ.1', '¹²⁷.0.0.1', '127\u00ad.0.0.1', '127.0.0.\u200b1', '127.0.0.1%EF%BC%8E'],
 ]
 
 /** Host parts of ::1, of 127.0.0.1 inside IPv6, and of the addresses that systems take for the host itself. */
@@ -38,64 +26,35 @@ const LOOPBACK_V6 = [
   ...[
     '[::1]',
     '[0:0:0:0:0:0:0:1]',
-    '[0000:0000:0000:0000:0000:0000:0000:0001]',
-    '[::0:1]',
-    '[0::1]',
     '[::0.0.0.1]',
-    '[::0001]',
-  ],
-  ...[
     '[::ffff:127.0.0.1]',
-    '[::FFFF:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '[0:0:0:0:0:ffff:7f00:0001]',
-    '[0::ffff:127.0.0.1]',
+    '[::FFFF:7f00:1]',
+    '[0::ffff:127.255.255.254]',
   ],
-  ...[
-    '[::ffff:127.255.255.254]',
-    '[::127.0.0.1]',
-    '[::7f00:1]',
-    '[64:ff9b::127.0.0.1]',
-    '[64:ff9b::7f00:1]',
-    '[2002:7f00:1::]',
-  ],
-  ...[
-    '[::]',
-    '[::0]',
-    '[::0.0.0.0]',
-    '[::ffff:0.0.0.0]',
-    '0',
-    '0.0.0.0',
-    '0x0',
-    '00',
-    '0.0',
-    '127.255.255.255',
-    '127.127.127.127',
-  ],
+  ...['[::127.0.0.1]', '[64:ff9b::127.0.0.1]', '[2002:7f00:1::]', '[::]', '[::0.0.0.0]', '[::ffff:0.0.0.0]'],
+  ...['0', '0.0.0.0', '0x0', '127.255.255.255'],
 ]
 
 /** Other places inside: metadata, private and link-local ranges. */
 const INSIDE = [
-  ...['169.254.169.254', '0xa9fea9fe', '2852039166', '0251.0376.0251.0376', '169.254.43518', '0xa9.0xfe.0xa9.0xfe'],
   ...[
-    '[::ffff:169.254.169.254]',
-    '[::ffff:a9fe:a9fe]',
-    '[fd00:ec2::254]',
-    '[fd20:ce::254]',
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '2852039166',
+    '0251.0376.0251.0376',
+    '169.254.43518',
     '１６９.２５４.１６９.２５４',
   ],
-  ...['10.1', '10.0.0.1', '0xa000001', '012.1', '192.168.257', '172.16.0.1', '172.31.255.255', '100.100.100.200'],
   ...[
-    '[fe80::1]',
-    '[fc00::1]',
-    '[fdff::1]',
-    '[fec0::1]',
-    '[ff02::1]',
-    '255.255.255.255',
-    '0xffffffff',
-    '4294967295',
-    '224.0.0.1',
+    '[::ffff:169.254.169.254]',
+    '[fd00:ec2::254]',
+    '[fd20:ce::254]',
+    '10.1',
+    '0xa000001',
+    '192.168.257',
+    '172.16.0.1',
   ],
+  ...['100.100.100.200', '[fe80::1]', '[fc00::1]', '[fec0::1]', '[ff02::1]', '4294967295', '224.0.0.1'],
 ]
 
 /** Names that lead inside. */
@@ -104,31 +63,22 @@ const NAMES = [
     'localhost',
     'LOCALHOST',
     'localhost.',
-    'LocalHost.',
-    'a.localhost',
     'a.b.localhost.',
     'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ',
-    'ｌｏｃａｌｈｏｓｔ',
-  ],
-  ...[
     '%6c%6f%63alhost',
     'loc\u00adalhost',
-    'localhost%2e',
-    'localhost。',
-    'a。localhost',
-    'ⓛocalhost',
     'localhoſt',
-    '𝐥𝐨𝐜𝐚𝐥𝐡𝐨𝐬𝐭',
   ],
   ...[
+    'localhost。',
+    '𝐥𝐨𝐜𝐚𝐥𝐡𝐨𝐬𝐭',
     'metadata.google.internal',
     'METADATA.GOOGLE.INTERNAL.',
     'instance-data.ec2.internal',
-    'metadata',
-    'metadata.goog',
   ],
-  ...['db.internal', 'internal', 'printer.local', 'local', 'host.docker.internal', 'ip6-localhost', 'ip6-loopback'],
-  ...['kubernetes.default.svc.cluster.local', 'kubernetes.default.svc', 'localhost.localdomain', 'instance-data'],
+  ...['metadata', 'metadata.goog', 'db.internal', 'internal', 'printer.local', 'local', 'host.docker.internal'],
+  ...['ip6-localhost', 'ip6-loopback', 'kubernetes.default.svc.cluster.local', 'kubernetes.default.svc'],
+  ...['localhost.localdomain', 'instance-data'],
 ]
 
 describe.each(['http', 'https'])('by %s:, nothing is sent to', (scheme) => {

@@ -1,7 +1,5 @@
 // Limits of single targets and tenants: what they say to the store, and that they hold over all processes and partitions.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { limitsOf, sharesOf } from '../../../js/service/limits.ts'
 import { type ApiToken, createService, type ServiceOptions } from '../../../js/service.ts'
@@ -9,6 +7,7 @@ import { memoryStore } from '../../../js/stores/memory.ts'
 import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { sha256, tokenFor } from './api/setup.ts'
+import { onLoopback } from './loopback.ts'
 import { folder, json, type Program, post, start } from './program.ts'
 
 describe('limits in the store’s words', () => {
@@ -117,7 +116,7 @@ async function target(holdMs = 0) {
   const seen: { tenant: string; at: number }[] = []
   let now = 0
   let most = 0
-  const server = createServer((request, response) => {
+  const origin = await onLoopback((request, response) => {
     most = Math.max(most, ++now)
     seen.push({ tenant: String(request.headers['x-tenant'] ?? ''), at: performance.now() })
     request.resume().on('end', () =>
@@ -127,12 +126,7 @@ async function target(holdMs = 0) {
       }, holdMs),
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, most: () => most }
+  return { origin, seen, most: () => most }
 }
 
 /** How many attempts a process has made. */

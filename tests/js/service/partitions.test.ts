@@ -1,7 +1,5 @@
 /** A service over several stores: where tasks lie, what is asked of all, and that their number is agreed on once. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TaskFilter } from '../../../js/api/store.ts'
@@ -11,7 +9,9 @@ import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { startCluster } from '../../redis/servers.ts'
+import { bySize } from '../../size.ts'
 import { claimOf, idOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+import { target } from './loopback.ts'
 import { folder, json, post, run, start } from './program.ts'
 
 const clock = fakeClock()
@@ -149,7 +149,7 @@ test('pages of all stores are the pages of one, in either order, whatever is ask
       }
       expect(await pagesOf(divided)).toEqual(await pagesOf(whole))
     }),
-    { numRuns: 150 },
+    { numRuns: bySize(64, 150) },
   )
 })
 
@@ -217,22 +217,11 @@ describe('the number of partitions', () => {
   })
 })
 
-async function shop() {
-  const keys: string[] = []
-  const server = createServer((request, response) => {
-    keys.push(String(request.headers['idempotency-key']))
-    response.writeHead(keys.length % 3 === 0 ? 503 : 200).end()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, keys }
-}
-
 test('every partition of a Redis has a runner, over the nodes of a cluster, and a service with another number does not start', async () => {
   const cluster = await startCluster({ maxmemoryPolicy: 'noeviction' })
   onTestFinished(() => cluster.end())
   const store = `redis-cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
-  const { url: targetUrl, keys } = await shop()
+  const { url: targetUrl, seen } = await target(() => (seen.length % 3 === 0 ? 503 : 200))
   const cwd = folder()
   const flags = ['--store', store, '--partitions', '3', '--partition-by', 'policy', '--concurrency', '10']
   const { url, lines, child, exit } = await start(flags, cwd)
@@ -251,7 +240,7 @@ test('every partition of a Redis has a runner, over the nodes of a cluster, and 
     const ended = await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
     expect(await json(ended)).toMatchObject({ taskId, status: 'SUCCEEDED' })
   }
-  expect(new Set(keys).size).toBe(24)
+  expect(new Set(seen.map((each) => each['idempotency-key'])).size).toBe(24)
   expect(await json(await fetch(`${url}/stats`))).toMatchObject({ counts: { succeeded: 24 } })
   const metrics = await (await fetch(`${url}/metrics`)).text()
   const sent = metrics.split('\n').filter((line) => line.startsWith('retry_attempts_total{'))

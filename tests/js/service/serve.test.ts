@@ -1,31 +1,13 @@
 // The program `redrive serve` as its operator meets it: what it says when it starts, refuses, reloads and stops.
 import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
-import { createServer, get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { eventually } from '../eventually.ts'
+import { onLoopback, target } from './loopback.ts'
 import { folder, json, post, run, start, WITH_UI } from './program.ts'
-
-/** A target on loopback. */
-async function target(answer: () => number = () => 200) {
-  const seen: { readonly key: string | undefined; readonly body: string }[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (data) => {
-      body += data
-    })
-    request.on('end', () => {
-      seen.push({ key: request.headers['idempotency-key'] as string | undefined, body })
-      response.writeHead(answer()).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`, seen }
-}
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
 const OTHER = 'rd_bbbbbbbbbbbbbbbbbbbbbbbbbb'
@@ -199,12 +181,6 @@ describe('the inspector', () => {
     expect(await json(await fetch(url))).toMatchObject({ links: { ui: '/ui' } })
   })
 
-  test('without it there is none, and no word of it', async () => {
-    const { url, lines } = await start()
-    expect((await fetch(`${url}/ui/`)).status).toBe(404)
-    expect(JSON.stringify(lines)).not.toMatch(/inspector|\/ui/)
-  })
-
   test('moves to the port of operators, which answers all that it asks', async () => {
     const { url, logged } = await withUi('--admin-port', '0')
     const { url: adminUrl } = await logged('listening_admin')
@@ -243,20 +219,14 @@ describe('a stop', () => {
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
     const again = await start([], cwd)
-    await eventually(async () => new Set(shop.seen.map(({ key }) => key)).size).toBe(5)
+    await eventually(async () => new Set(shop.seen.map((each) => each['idempotency-key'])).size).toBe(5)
     expect(await json(await fetch(`${again.url}/stats`))).toMatchObject({ counts: { pending: 1, exhausted: 0 } })
   })
 
   test('a second signal ends it at once, with 1', async () => {
-    const hanging = createServer(() => {})
-    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      hanging.closeAllConnections()
-      hanging.close()
-    })
-    const { port } = hanging.address() as AddressInfo
+    const hanging = await onLoopback(() => {})
     const { url, child, exit, logged } = await start(['--drain', '60s'])
-    await post(`${url}/retry-tasks`, { targetUrl: `http://127.0.0.1:${port}/`, method: 'POST', body: 'x' })
+    await post(`${url}/retry-tasks`, { targetUrl: hanging, method: 'POST', body: 'x' })
     await eventually(async () => (await json(await fetch(`${url}/stats`))).counts).toMatchObject({ inFlight: 1 })
     child.kill('SIGTERM')
     await logged('stopping')

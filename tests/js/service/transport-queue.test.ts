@@ -27,21 +27,6 @@ async function queueOver(port: number, guard?: Guard) {
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"sku":1}' }
 
 describe('a queue over the transport', () => {
-  test('sends a stored task until it succeeds, with its body and key', async () => {
-    const seen: (string | undefined)[] = []
-    const server = await serve((request, response) => {
-      seen.push(request.headers['idempotency-key'] as string | undefined)
-      response.writeHead(seen.length < 3 ? 503 : 201).end('x'.repeat(1_000))
-    })
-    const { queue, events } = await queueOver(server.port)
-    await queue.enqueue(`http://${NAME}:${server.port}/orders`, { ...POST, redrive: { idempotencyKey: 'k-1' } })
-    await eventually(() => events.of('succeeded').length).toBe(1)
-    expect(seen).toHaveLength(3)
-    expect(new Set(seen).size).toBe(1)
-    // each answer was let go of before the next attempt
-    expect(server.accepted).toBe(1)
-  })
-
   test.each([
     ['http://169.254.169.254/latest/meta-data/', 307],
     ['http://127.0.0.1:1/', 308],
@@ -81,22 +66,5 @@ describe('a queue over the transport', () => {
     await queue.enqueue(`http://${NAME}:${server.port}/old`, { ...POST, redrive: { idempotencyKey: 'k-3' } })
     await eventually(() => events.of('succeeded').length).toBe(1)
     expect(checked).toEqual(['/old', '/new'])
-  })
-
-  test('has the refusal of a target as the error of its attempt', async () => {
-    const server = await serve((_, response) => response.end())
-    const { queue, events } = await queueOver(server.port)
-    await queue.enqueue('http://169.254.169.254/', { ...POST, redrive: { idempotencyKey: 'k-4' } })
-    await eventually(() => events.of('attempt').length).toBeGreaterThan(0)
-    expect(server.accepted).toBe(0)
-  })
-
-  test('ends an attempt at its time limit, and its connection', async () => {
-    const server = await serve(() => {})
-    const { queue, events } = await queueOver(server.port)
-    const policy = { attemptTimeoutMs: 50, maxAttempts: 1 }
-    await queue.enqueue(`http://${NAME}:${server.port}/`, { ...POST, redrive: { idempotencyKey: 'k-5', policy } })
-    await eventually(() => events.of('exhausted').length).toBe(1)
-    await eventually(() => server.open).toBe(0)
   })
 })

@@ -93,31 +93,3 @@ test('a wait ends with its caller', async () => {
   await expect(waiting).rejects.toThrow()
   await eventually(() => world.clock.timers).toBe(before)
 })
-
-test('requests in one connection, one behind the other, are each answered', async () => {
-  const world = await setup({ sends: false })
-  const base = await listen(world)
-  const socket = connect(Number(new URL(base).port), '127.0.0.1')
-  const get = (path: string, last = false) =>
-    `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${last ? 'connection: close\r\n' : ''}\r\n`
-  socket.write(get('/healthz') + get('/nowhere') + get('/stats', true))
-  let text = ''
-  socket.on('data', (chunk) => {
-    text += chunk
-  })
-  await once(socket, 'close')
-  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '404', '200'])
-})
-
-test('an export comes as a stream', async () => {
-  const world = await setup()
-  const ids = [await world.dead(), await world.dead()]
-  const base = await listen(world)
-  const text = await (await fetch(`${base}/dead-letters/export`)).text()
-  expect(
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).task.taskId),
-  ).toEqual(ids)
-})
