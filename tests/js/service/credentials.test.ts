@@ -1,5 +1,6 @@
 // Credentials and signatures on their way: from where their operator keeps them to the target, and nowhere else.
 
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
@@ -178,6 +179,41 @@ describe('a credential', () => {
     ])
     expect(log.find(({ event }) => event === 'credential_failed')).toMatchObject({ message: 'its function failed' })
     expect(JSON.stringify(log)).not.toContain('a-secret')
+  })
+})
+
+describe('a signature', () => {
+  const whsec = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+  test('is made for each attempt over what is sent, and passes the reference library', async () => {
+    const { url, seen } = await target(() => (seen.length < 2 ? 503 : 200))
+    const { from } = secretFile(whsec)
+    const { post, ended, log, store } = await setup({ signing: { hooks: { keys: [{ from }] } } })
+    const task = await ended(
+      await post('/retry-tasks', { targetUrl: url, json: { order: 'Zoë' }, signing: 'hooks', policy: QUICK }),
+    )
+    expect(task).toMatchObject({ status: 'SUCCEEDED', signing: 'hooks' })
+    for (const { body, path: _, ...headers } of seen) {
+      expect(headers['webhook-id']).toBe(task.taskId)
+      expect(new Webhook(whsec).verify(body, headers as Record<string, string>)).toEqual({ order: 'Zoë' })
+    }
+    const told = JSON.stringify([log, task, (await store.list({ limit: 10 })).tasks])
+    expect(told).not.toContain(whsec.slice(6))
+    for (const { 'webhook-signature': signature } of seen) expect(told).not.toContain(String(signature).slice(3))
+  })
+
+  test('whose key cannot be read gives the attempt back', async () => {
+    const { url, seen } = await target()
+    const { from, write } = secretFile('whsec_short')
+    const { post, ask, log } = await setup({ signing: { hooks: { keys: [{ from }] } } })
+    const { taskId } = await json(
+      await post('/retry-tasks', { targetUrl: url, json: 1, signing: 'hooks', policy: QUICK }),
+    )
+    await eventually(() => log.filter(({ event }) => event === 'signing_failed').length).toBe(1)
+    expect(seen).toEqual([])
+    write(whsec)
+    const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
+    expect(ended).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
   })
 })
 
