@@ -217,7 +217,7 @@ describe('a signature', () => {
   })
 })
 
-const COUNT = bySize(250, 2_000)
+const COUNT = bySize(250, 500, 2_000)
 
 test('S16 each task of two tenants has the credential of its own, over many of them', async () => {
   const [one, two] = [await target(), await target()]

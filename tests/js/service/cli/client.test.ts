@@ -126,7 +126,7 @@ const CASES: readonly Case[] = [
   ['health --ready', 'GET /readyz', ['ok\n'], { json: { checks: CHECKS } }],
 ]
 
-test.each(CASES)('%s', async (line, asks, says, answer, sends) => {
+test.for(CASES)('%s', async ([line, asks, says, answer, sends]) => {
   const answers = { [asks.replace(/\?.*/, '')]: answer }
   const { code, out, err, asked } = await asking(line, answers)
   expect({ code, err }).toEqual({ code: 0, err: '' })

@@ -155,7 +155,7 @@ test('control characters in a value do not reach the terminal', async () => {
   expect(err).toMatch(/got '\ufffd\[31mred\ufffd'\n$/)
 })
 
-test.each([
+test.each<[text: string, message: RegExp, name?: string]>([
   ['{ "port": }', /^NAME: not JSON \(unexpected character at line 1, column 11\)$/],
   // what stands around the fault may be a secret, and is not quoted
   ['geheim', /: not JSON \(unexpected character at line 1, column 1\)$/],
@@ -169,19 +169,16 @@ test.each([
   ['{ "config": "x" }', /^NAME, config: no such setting/],
   ['export default 5', /^NAME: expected an object with settings/, 'redrive.config.mjs'],
   ['throw new Error("no vault")', /^NAME: cannot be loaded \(no vault\)$/, 'redrive.config.mjs'],
-] as const)(
-  'a configuration that is wrong is refused whole: %s',
-  async (text, message, name = 'redrive.config.json') => {
-    const { code, err } = await run('', { files: { [name]: text } })
-    expect(code).toBe(2)
-    expect(
-      err
-        .replace(/^redrive: /, '')
-        .replace(name, 'NAME')
-        .trimEnd(),
-    ).toMatch(message)
-  },
-)
+])('a configuration that is wrong is refused whole: %s', async (text, message, name = 'redrive.config.json') => {
+  const { code, err } = await run('', { files: { [name]: text } })
+  expect(code).toBe(2)
+  expect(
+    err
+      .replace(/^redrive: /, '')
+      .replace(name, 'NAME')
+      .trimEnd(),
+  ).toMatch(message)
+})
 
 test('a schema may be named in the file', async () => {
   expect((await run('', { files: { 'redrive.config.json': { $schema: 'x', port: 5 } } })).settings?.port).toBe(5)
