@@ -70,7 +70,7 @@ test.each(['sqlite', 'redis'])(
     const { code, output } = await run(openapiTools.schemathesis, [
       ...['run', document, '--url', program.url, '--checks', 'all', '--max-examples', cases, '--seed', '20'],
       ...['--header', `Authorization: Bearer ${TOKEN}`, '--no-color', '--generation-database', 'none'],
-      // an answer that never ends: tests/js/service/events.test.ts has it
+      // an answer that never ends: tests/js/service/events.slow.test.ts has it
       ...['--exclude-path', '/events'],
     ])
     // its summary names every failure

@@ -8,6 +8,7 @@ import type { Said, ServiceFacts, TaskRow } from './facts.ts'
 import type { Death, Struck } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import { ofService } from './laws.ts'
+import { exitLaws } from './laws-callers.ts'
 
 const intent = (name: string, given: Partial<Intent> = {}): Intent => ({
   name,
@@ -388,5 +389,35 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
 describe('what it lets pass', () => {
   test.each(passes)('%s', (_, facts) => {
     expect(broken(facts)).toEqual([])
+  })
+})
+
+/** A request that crosses the close of its connection is let pass, and no other that is cut. */
+const SIGNAL_AT = 10_000
+
+const cutAt = (sinceMs: number, tookMs: number, given: Partial<Call> = {}): readonly string[] | undefined => {
+  const askedAt = SIGNAL_AT + sinceMs
+  const cut = { outcome: 'cut', status: undefined as never, message: 'ECONNRESET', isKept: true } as const
+  const calls = [call({ ...cut, kind: 'again', askedAt, endedAt: askedAt + tookMs, ...given })]
+  return exitLaws({ ...fine, calls, struck: [struck('drain', SIGNAL_AT, SIGNAL_AT + 1_500)] })[
+    'answers cut by a process that was told to end'
+  ]
+}
+
+describe('cut by a process that was told to end', () => {
+  test.each([
+    ['half a second later, as it closes kept connections', 497],
+    ['later, since it had no quiet moment', 1_600],
+  ])('no fault is a request on a kept connection, %s', (_, sinceMs) => {
+    expect(cutAt(sinceMs, 3)).toEqual([])
+  })
+
+  test.each<[string, number, number, Partial<Call>]>([
+    ['before it closes kept connections', 300, 3, {}],
+    ['long after it has closed them', 2_000, 3, {}],
+    ['on a new connection', 497, 3, { isKept: false }],
+    ['that it had time to read', 497, 200, {}],
+  ])('a request %s', (_, sinceMs, tookMs, given) => {
+    expect(cutAt(sinceMs, tookMs, given)).toEqual(['again of one at 0.1: ECONNRESET'])
   })
 })

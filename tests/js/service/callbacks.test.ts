@@ -1,19 +1,20 @@
 // The end of a task is told to those who asked for it: once for each end, signed, and without a word that may not be stored.
 
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { policyDefaults } from '../../../js/options/policy.ts'
 import type { ApiStore } from '../../../js/service/api/context.ts'
 import { Callbacks, type CallbacksOptions } from '../../../js/service/callbacks.ts'
-import { createService, type ServiceLogEntry, type ServiceOptions } from '../../../js/service.ts'
+import type { ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { eventually } from '../eventually.ts'
+import { target } from './loopback.ts'
 import { folder, json } from './program.ts'
+import { setup as serviceSetup } from './service-setup.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const QUICK = { strategy: 'fixed', initialDelayMs: 5, jitterType: 'NONE', maxAttempts: 2 } as const
@@ -27,23 +28,13 @@ interface Told {
 /** A server with targets (`/ok`, `/bad`) and a receiver of callbacks (`/hooks`), which answers with what `answer` gives. */
 async function server(answer: (told: Told) => number = () => 204) {
   const told: Told[] = []
-  const made = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part) => parts.push(part))
-    request.on('end', () => {
-      const text = Buffer.concat(parts).toString()
-      if (request.url !== '/hooks') return void response.writeHead(request.url?.startsWith('/ok') ? 200 : 503).end()
-      const call = { headers: request.headers, text, body: JSON.parse(text) }
-      told.push(call)
-      response.writeHead(answer(call)).end()
-    })
+  const { origin } = await target((seen) => {
+    const { path, body, ...headers } = seen
+    if (path !== '/hooks') return path.startsWith('/ok') ? 200 : 503
+    const call = { headers, text: body, body: JSON.parse(body) }
+    told.push(call)
+    return answer(call)
   })
-  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    made.closeAllConnections()
-    made.close()
-  })
-  const origin = `http://127.0.0.1:${(made.address() as AddressInfo).port}`
   return { origin, hooks: `${origin}/hooks`, told }
 }
 
@@ -53,27 +44,14 @@ const STORES = {
 } as const
 
 async function setup(options: Partial<ServiceOptions> = {}) {
-  const log: ServiceLogEntry[] = []
-  const store = (options.store ?? STORES.memory()) as ApiStore
-  const service = createService({
-    store,
-    allowLoopback: true,
-    policies: [{ policyId: 'callbacks', ...QUICK }],
-    log: (entry) => log.push(entry),
-    ...options,
-  })
-  onTestFinished(() => service.close({ drainMs: 0 }))
-  await service.ready
-  const ask = (path: string, init: RequestInit = {}) => service.fetch(new Request(`http://localhost${path}`, init))
-  const post = (path: string, body: unknown) =>
-    ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const made = await serviceSetup({ policies: [{ policyId: 'callbacks', ...QUICK }], ...options })
   const created = async (task: object): Promise<string> => {
-    const answer = await post('/retry-tasks', { json: 1, policy: QUICK, ...task })
+    const answer = await made.post('/retry-tasks', { json: 1, policy: QUICK, ...task })
     const said = await json(answer)
     expect([answer.status, said.detail]).toEqual([201, undefined])
     return String(said.taskId)
   }
-  return { service, store, log, ask, post, created }
+  return { ...made, created }
 }
 
 describe.each(['memory', 'sqlite'] as const)('on a store in %s', (kind) => {

@@ -1,14 +1,15 @@
 // Credentials and signatures on their way: from where their operator keeps them to the target, and nowhere else.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, test } from 'vitest'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
+import { bySize } from '../../size.ts'
 import { eventually } from '../eventually.ts'
 import { tokenFor } from './api/setup.ts'
-import { QUICK, secretFile, setup, target } from './named-setup.ts'
+import { target } from './loopback.ts'
 import { json } from './program.ts'
+import { QUICK, secretFile, setup } from './service-setup.ts'
 
 describe('a credential', () => {
   test('is read for each attempt, laid over its headers, and shown nowhere', async () => {
@@ -102,20 +103,6 @@ describe('a credential', () => {
     expect(seen.at(-1)?.authorization).toBe('new')
   })
 
-  test('that has changed meanwhile is sent when it is asked for anew', async () => {
-    const secret = secretFile('old')
-    const { origin, url, seen } = await target(({ authorization }) => {
-      secret.write('new')
-      return authorization === 'new' ? 200 : 401
-    })
-    const { post, ended } = await setup({
-      credentials: { api: { origins: [origin], headers: { authorization: { from: secret.from } } } },
-    })
-    const task = await ended(await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }))
-    expect(task).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
-    expect(seen.map(({ authorization }) => authorization)).toEqual(['old', 'new'])
-  })
-
   test('that cannot be read gives the attempt back, and the log says where it was to be', async () => {
     const { origin, url, seen } = await target()
     const { from, write } = secretFile('')
@@ -193,24 +180,46 @@ describe('a credential', () => {
     expect(log.find(({ event }) => event === 'credential_failed')).toMatchObject({ message: 'its function failed' })
     expect(JSON.stringify(log)).not.toContain('a-secret')
   })
+})
 
-  test('goes to no other origin, wherever its target redirects to', async () => {
-    const other = await target()
-    const server = createServer((_, response) => response.writeHead(307, { location: other.url }).end())
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void server.close())
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { post, ended } = await setup({
-      credentials: { api: { origins: [origin], headers: () => ({ 'x-key': 'k' }) } },
-    })
-    expect(
-      await ended(await post('/retry-tasks', { targetUrl: `${origin}/`, json: 1, credential: 'api' })),
-    ).toMatchObject({ status: 'EXHAUSTED' })
-    expect(other.seen).toEqual([])
+describe('a signature', () => {
+  const whsec = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+  test('is made for each attempt over what is sent, and passes the reference library', async () => {
+    const { url, seen } = await target(() => (seen.length < 2 ? 503 : 200))
+    const { from } = secretFile(whsec)
+    const { post, ended, log, store } = await setup({ signing: { hooks: { keys: [{ from }] } } })
+    const task = await ended(
+      await post('/retry-tasks', { targetUrl: url, json: { order: 'Zoë' }, signing: 'hooks', policy: QUICK }),
+    )
+    expect(task).toMatchObject({ status: 'SUCCEEDED', signing: 'hooks' })
+    for (const { body, path: _, ...headers } of seen) {
+      expect(headers['webhook-id']).toBe(task.taskId)
+      expect(new Webhook(whsec).verify(body, headers as Record<string, string>)).toEqual({ order: 'Zoë' })
+    }
+    const told = JSON.stringify([log, task, (await store.list({ limit: 10 })).tasks])
+    expect(told).not.toContain(whsec.slice(6))
+    for (const { 'webhook-signature': signature } of seen) expect(told).not.toContain(String(signature).slice(3))
+  })
+
+  test('whose key cannot be read gives the attempt back', async () => {
+    const { url, seen } = await target()
+    const { from, write } = secretFile('whsec_short')
+    const { post, ask, log } = await setup({ signing: { hooks: { keys: [{ from }] } } })
+    const { taskId } = await json(
+      await post('/retry-tasks', { targetUrl: url, json: 1, signing: 'hooks', policy: QUICK }),
+    )
+    await eventually(() => log.filter(({ event }) => event === 'signing_failed').length).toBe(1)
+    expect(seen).toEqual([])
+    write(whsec)
+    const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
+    expect(ended).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
   })
 })
 
-test('S16 each task of two tenants has the credential of its own, over 2,000 of them', async () => {
+const COUNT = bySize(250, 500, 2_000)
+
+test('S16 each task of two tenants has the credential of its own, over many of them', async () => {
   const [one, two] = [await target(), await target()]
   const tokens = [
     tokenFor('a', 'acme', 'tasks:write', 'tasks:read'),
@@ -227,7 +236,7 @@ test('S16 each task of two tenants has the credential of its own, over 2,000 of 
     },
   })
   const expected = new Map<string, string | undefined>()
-  for (let n = 0; n < 2_000; n += 250) {
+  for (let n = 0; n < COUNT; n += 250) {
     for (const [tenant, token] of [
       ['acme', 'a'],
       ['beta', 'b'],
@@ -245,7 +254,7 @@ test('S16 each task of two tenants has the credential of its own, over 2,000 of 
     }
   }
   const seen = () => [...one.seen, ...two.seen]
-  await eventually(() => seen().length).toBe(2_000)
+  await eventually(() => seen().length).toBe(COUNT)
   const got = new Map(seen().map((heard) => [String(heard['idempotency-key']), heard.authorization]))
   expect(Object.fromEntries(got)).toEqual(Object.fromEntries(expected))
   expect((await ask('/stats', { headers: { authorization: 'Bearer a' } })).status).toBe(200)

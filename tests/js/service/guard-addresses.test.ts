@@ -4,6 +4,7 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isLoopback, parseAddress, parseCidr, REFUSED_RANGES, refusalOf } from '../../../js/service/addresses.ts'
+import { bySize } from '../../size.ts'
 
 /** An address as one number, and its family. */
 const numberOf = (bytes: Uint8Array): bigint => bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
@@ -157,7 +158,7 @@ test('an address is refused where a model over Node’s BlockList refuses it, an
       const address = textOf(value, bytes)
       expect(refusalOf(address) !== undefined, address).toBe(isRefused(address))
     }),
-    { numRuns: 5_000 },
+    { numRuns: bySize(64, 2_000, 20_000) },
   )
 })
 
@@ -174,7 +175,7 @@ test('text is an address where Node says so, whatever it is', () => {
       const isKnown = isIPv4(address) || (isIPv6(address) && !address.includes('%'))
       expect(parseAddress(address) !== undefined, address).toBe(isKnown)
     }),
-    { numRuns: 5_000 },
+    { numRuns: bySize(64, 2_000, 20_000) },
   )
 })
 

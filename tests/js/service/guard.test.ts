@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type Guard, type GuardOptions, type Lookup, makeGuard, TargetRefusedError } from '../../../js/service/guard.ts'
 import { fakeClock } from '../../../js/testing.ts'
 import { watch } from '../setup.ts'
+import { resolver } from './sending.ts'
 
 const rule = (guard: Guard, url: string) => guard.check(url)?.rule
 const allow = (...targets: string[]) => makeGuard({ targets, allowHttp: true })
@@ -158,17 +159,11 @@ describe('development', () => {
   })
 })
 
-const answers = (...lists: (readonly string[])[]): Lookup & { readonly calls: () => number } => {
-  let at = 0
-  const find = async () => (lists[Math.min(at++, lists.length - 1)] ?? []).map((address) => ({ address }))
-  return Object.assign(find, { calls: () => at })
-}
-
 const resolving = (find: Lookup, options: GuardOptions = {}) => makeGuard({ ...options, lookup: find })
 
 describe('a name is resolved', () => {
   test('to all of its addresses where all are public', async () => {
-    const guard = resolving(answers(['93.184.215.14', '2606:4700::1111']))
+    const guard = resolving(resolver(['93.184.215.14', '2606:4700::1111']))
     expect(await guard.resolve('api.example.com')).toEqual(['93.184.215.14', '2606:4700::1111'])
   })
 
@@ -187,7 +182,7 @@ describe('a name is resolved', () => {
     [['0x7f.1'], 'unreadable'],
     [[''], 'unreadable'],
   ])('and refused as a whole where it leads to %j (%s)', async (found, expected) => {
-    const error = await resolving(answers(found))
+    const error = await resolving(resolver(found))
       .resolve('api.example.com')
       .catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(TargetRefusedError)
@@ -197,24 +192,24 @@ describe('a name is resolved', () => {
   })
 
   test('once: a second answer is asked for by the next connection only', async () => {
-    const find = answers(['93.184.215.14'], ['127.0.0.1'], ['93.184.215.14'])
+    const find = resolver(['93.184.215.14'], ['127.0.0.1'], ['93.184.215.14'])
     const guard = resolving(find)
     expect(await guard.resolve('api.example.com')).toEqual(['93.184.215.14'])
-    expect(find.calls()).toBe(1)
+    expect(find.asked()).toBe(1)
     await expect(guard.resolve('api.example.com')).rejects.toMatchObject({ rule: 'loopback' })
     expect(await guard.resolve('api.example.com')).toEqual(['93.184.215.14'])
   })
 
   test('once for all who ask meanwhile, each of whom the answer is checked for', async () => {
-    const find = answers(['10.0.0.1'])
+    const find = resolver(['10.0.0.1'])
     const guard = resolving(find)
     const all = await Promise.allSettled([1, 2, 3].map(() => guard.resolve('api.example.com')))
     expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    expect(find.calls()).toBe(1)
+    expect(find.asked()).toBe(1)
   })
 
   test('and no address at all is an error of the network', async () => {
-    await expect(resolving(answers([])).resolve('api.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+    await expect(resolving(resolver([])).resolve('api.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
   })
 
   test('and what the resolver throws is thrown as it is', async () => {
@@ -241,21 +236,21 @@ describe('a name is resolved', () => {
   test.each(['8.8.8.8', '[2606:4700::1111]', '2606:4700::1111'])(
     'and %s, which is an address, is not asked for',
     async (host) => {
-      const find = answers(['10.0.0.1'])
+      const find = resolver(['10.0.0.1'])
       expect(await resolving(find).resolve(host)).toEqual([host.replace(/[[\]]/g, '')])
-      expect(find.calls()).toBe(0)
+      expect(find.asked()).toBe(0)
     },
   )
 
   test.each(['127.0.0.1', '[::1]', '::1', '169.254.169.254'])(
     'and the address %s is refused without being asked for',
     async (host) => {
-      await expect(resolving(answers(['8.8.8.8'])).resolve(host)).rejects.toBeInstanceOf(TargetRefusedError)
+      await expect(resolving(resolver(['8.8.8.8'])).resolve(host)).rejects.toBeInstanceOf(TargetRefusedError)
     },
   )
 
   test('within an opened range', async () => {
-    const guard = resolving(answers(['10.1.0.5']), { allowPrivate: ['10.1.0.0/16'] })
+    const guard = resolving(resolver(['10.1.0.5']), { allowPrivate: ['10.1.0.0/16'] })
     expect(await guard.resolve('billing.example.com')).toEqual(['10.1.0.5'])
   })
 })
@@ -264,7 +259,7 @@ describe('a name is resolved in development', () => {
   const options = { allowLoopback: true, allowPrivate: ['10.0.0.0/8'] }
 
   test.each(['localhost', 'api.localhost', 'localhost.'])('%s to the host itself', async (host) => {
-    expect(await resolving(answers(['127.0.0.1', '::1']), options).resolve(host)).toEqual(['127.0.0.1', '::1'])
+    expect(await resolving(resolver(['127.0.0.1', '::1']), options).resolve(host)).toEqual(['127.0.0.1', '::1'])
   })
 
   test.each([
@@ -272,18 +267,18 @@ describe('a name is resolved in development', () => {
     [['127.0.0.1', '10.0.0.1'], 'name'],
     [['192.168.0.1'], 'private'],
   ])('localhost that leads to %j is refused (%s)', async (found, expected) => {
-    await expect(resolving(answers(found), options).resolve('localhost')).rejects.toMatchObject({ rule: expected })
+    await expect(resolving(resolver(found), options).resolve('localhost')).rejects.toMatchObject({ rule: expected })
   })
 
   test('another name may not lead to the host itself', async () => {
-    const guard = resolving(answers(['127.0.0.1']), options)
+    const guard = resolving(resolver(['127.0.0.1']), options)
     await expect(guard.resolve('rebound.example.com')).rejects.toMatchObject({ rule: 'loopback' })
   })
 })
 
 test('each refusal is counted by its rule', async () => {
   const rules: string[] = []
-  const guard = resolving(answers(['10.0.0.1']), { onRefused: (rule) => rules.push(rule) })
+  const guard = resolving(resolver(['10.0.0.1']), { onRefused: (rule) => rules.push(rule) })
   guard.check('https://example.com/')
   guard.check('http://example.com/')
   guard.check('https://localhost/')

@@ -1,18 +1,15 @@
 /** A service over several stores: where tasks lie, what is asked of all, and that their number is agreed on once. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { TaskFilter } from '../../../js/api/store.ts'
 import type { ApiStore } from '../../../js/service/api/context.ts'
 import { agreeOnPartitions, oneStore, type PartitionBy, partitionOf } from '../../../js/service/partitions.ts'
 import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { startCluster } from '../../redis/servers.ts'
+import { bySize } from '../../size.ts'
 import { claimOf, idOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
-import { folder, json, post, run, start } from './program.ts'
 
 const clock = fakeClock()
 const storesOf = (count: number): ApiStore[] =>
@@ -149,7 +146,7 @@ test('pages of all stores are the pages of one, in either order, whatever is ask
       }
       expect(await pagesOf(divided)).toEqual(await pagesOf(whole))
     }),
-    { numRuns: 150 },
+    { numRuns: bySize(64, 150) },
   )
 })
 
@@ -215,63 +212,4 @@ describe('the number of partitions', () => {
   ] as const)('%# is checked at once', ([store, message]) => {
     expect(() => createService({ store })).toThrow(message)
   })
-})
-
-async function shop() {
-  const keys: string[] = []
-  const server = createServer((request, response) => {
-    keys.push(String(request.headers['idempotency-key']))
-    response.writeHead(keys.length % 3 === 0 ? 503 : 200).end()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, keys }
-}
-
-test('every partition of a Redis has a runner, over the nodes of a cluster, and a service with another number does not start', async () => {
-  const cluster = await startCluster({ maxmemoryPolicy: 'noeviction' })
-  onTestFinished(() => cluster.end())
-  const store = `redis-cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
-  const { url: targetUrl, keys } = await shop()
-  const cwd = folder()
-  const flags = ['--store', store, '--partitions', '3', '--partition-by', 'policy', '--concurrency', '10']
-  const { url, lines, child, exit } = await start(flags, cwd)
-  expect(lines).toContainEqual(
-    expect.objectContaining({ event: 'partitions', partitions: 3, partitionBy: 'policy', concurrency: 4 }),
-  )
-  const policy = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' }
-  const ids = await Promise.all(
-    Array.from({ length: 24 }, async (_, n) => {
-      await post(`${url}/retry-policies`, { policyId: `p${n}`, ...policy })
-      const task = { targetUrl, method: 'POST', body: 'x', idempotencyKey: `key-${n}`, policyId: `p${n}` }
-      return (await json(await post(`${url}/retry-tasks`, task))).taskId as string
-    }),
-  )
-  for (const taskId of ids) {
-    const ended = await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
-    expect(await json(ended)).toMatchObject({ taskId, status: 'SUCCEEDED' })
-  }
-  expect(new Set(keys).size).toBe(24)
-  expect(await json(await fetch(`${url}/stats`))).toMatchObject({ counts: { succeeded: 24 } })
-  const metrics = await (await fetch(`${url}/metrics`)).text()
-  const sent = metrics.split('\n').filter((line) => line.startsWith('retry_attempts_total{'))
-  const queues = new Set(sent.map((line) => /queue="([^"]+)"/.exec(line)?.[1]))
-  expect([...queues].sort()).toEqual(['service.0', 'service.1', 'service.2'])
-  const sizes = await Promise.all(cluster.nodes.map(async (node) => Number(await node.ask('DBSIZE'))))
-  expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(1)
-  child.kill('SIGTERM')
-  expect(await exit).toBe(0)
-  const other = await run(['--port', '0', '--store', store], cwd)
-  expect(other.code).toBe(1)
-  expect(other.stderr).toMatch(
-    /--partitions 3 --partition-by policy, and --partitions 1 would look for them where they are not/,
-  )
-})
-
-test('more than one are for Redis', async () => {
-  const { code, stderr } = await run(['--port', '0', '--partitions', '2'])
-  expect(code).toBe(2)
-  expect(stderr).toMatch(
-    /^redrive: --partitions: expected 1 with --store sqlite:redrive\.db, got 2; only a Redis can be divided/,
-  )
 })

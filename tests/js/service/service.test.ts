@@ -1,49 +1,23 @@
 // The service as a library: requests are answered without a socket, tasks are sent by the real transport.
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createService, type ServiceLogEntry, type ServiceOptions } from '../../../js/service.ts'
+import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { eventually } from '../eventually.ts'
+import { type Seen, target } from './loopback.ts'
 import { json } from './program.ts'
+import { setup } from './service-setup.ts'
 
-const HERE = 'http://localhost'
-
-async function setup(more: Partial<ServiceOptions> = {}) {
-  const log: ServiceLogEntry[] = []
-  const store = memoryStore({ everyone: true })
-  const service = createService({ store, allowLoopback: true, log: (entry) => log.push(entry), ...more })
-  onTestFinished(() => service.close({ drainMs: 0 }))
-  await service.ready
-  const ask = (path: string, init: RequestInit = {}) => service.fetch(new Request(`${HERE}${path}`, init))
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    })
-  return { service, store, log, ask, post }
-}
-
-async function shop(statuses: readonly number[] = [], heard: (headers: IncomingHttpHeaders) => void = () => {}) {
+async function shop(statuses: readonly number[] = []) {
   const left = [...statuses]
-  const keys: (string | undefined)[] = []
-  const server = createServer((request, response) => {
-    heard(request.headers)
-    keys.push(request.headers['idempotency-key'] as string | undefined)
-    response.writeHead(left.shift() ?? 200).end()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, keys }
+  return target(() => left.shift() ?? 200)
 }
+
+/** The keys under which a target was asked. */
+const keysIn = (seen: readonly Seen[]) => seen.map((each) => each['idempotency-key'])
 
 test('a task is delivered under one key from the client to the target, however often it is tried', async () => {
   const { ask, post } = await setup()
-  const { url, keys } = await shop([503, 503])
+  const { url, seen } = await shop([503, 503])
   const policy = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' }
   const task = { targetUrl: url, method: 'POST', json: { sku: 1 }, policy }
   const answer = await post('/retry-tasks', task, { 'idempotency-key': 'invoice-1' })
@@ -51,13 +25,12 @@ test('a task is delivered under one key from the client to the target, however o
   const { taskId } = await json(answer)
   const ended = await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
   expect(await json(ended)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 3, idempotencyKey: 'invoice-1' })
-  expect(keys).toEqual(['invoice-1', 'invoice-1', 'invoice-1'])
+  expect(keysIn(seen)).toEqual(['invoice-1', 'invoice-1', 'invoice-1'])
 })
 
 test('headers of one’s own reach the target as they were given, with a user agent', async () => {
   const { ask, post } = await setup()
-  const seen: Record<string, unknown>[] = []
-  const { url } = await shop([], (headers) => seen.push(headers))
+  const { url, seen } = await shop()
   const headers = { 'x-of-mine': 'Blue, 7', 'User-Agent': 'shop/1', 'content-type': 'text/plain' }
   const { taskId } = await json(await post('/retry-tasks', { targetUrl: url, method: 'POST', body: 'x', headers }))
   await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
@@ -131,30 +104,15 @@ describe('reload', () => {
   })
 })
 
-describe('drain', () => {
-  test('writes get 503 with Retry-After, reads go on, and nothing new is sent', async () => {
-    const { service, ask, post } = await setup()
-    const { url, keys } = await shop()
-    service.drain()
-    const refused = await post('/retry-tasks', { targetUrl: url, method: 'PUT', body: 'x' })
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
-    expect(await json(refused)).toMatchObject({ type: 'urn:redrive:problem:draining' })
-    expect((await ask('/retry-tasks')).status).toBe(200)
-    expect((await ask('/readyz')).status).toBe(503)
-    expect((await ask('/healthz')).status).toBe(200)
-    expect(keys).toEqual([])
-  })
-})
-
 test("an 'api' takes tasks and sends none", async () => {
   const { post, store } = await setup({ role: 'api' })
-  const { url, keys } = await shop()
+  const { url, seen } = await shop()
   expect((await post('/retry-tasks', { targetUrl: url, method: 'PUT', body: 'x' })).status).toBe(201)
   const worker = createService({ store, allowLoopback: true })
   onTestFinished(() => worker.close({ drainMs: 0 }))
-  expect(keys).toEqual([])
+  expect(seen).toEqual([])
   await worker.ready
-  await eventually(() => keys.length).toBe(1)
+  await eventually(() => seen.length).toBe(1)
 })
 
 test.each([

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { refusalOf } from '../../../js/service/addresses.ts'
 import { type Dialled, dialTcp } from '../../../js/service/dial.ts'
 import { TargetRefusedError } from '../../../js/service/guard.ts'
+import { bySize } from '../../size.ts'
 import { eventually } from '../eventually.ts'
 import { type Listener, NAME, replay, resolver, saying, sending, serveRaw } from './sending.ts'
 
@@ -127,7 +128,7 @@ describe('whatever the resolver says', () => {
         expect(dialled.filter((address) => !(PUBLIC as readonly string[]).includes(address))).toEqual([])
         await close()
       }),
-      { numRuns: 150 },
+      { numRuns: bySize(32, 150) },
     )
     expect(refused.map(({ accepted }) => accepted)).toEqual(INNER.map(() => 0))
     expect(allowed.reduce((sum, { accepted }) => sum + accepted, 0)).toBeGreaterThan(50)
@@ -159,7 +160,7 @@ describe('whatever the resolver says', () => {
         expect((error as Error).message === 'dialled').toBe(isSound)
         await close()
       }),
-      { numRuns: 500 },
+      { numRuns: bySize(64, 500) },
     )
   })
 })

@@ -8,10 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { dialTcp } from '../../../js/service/dial.ts'
 import type { TransportOptions } from '../../../js/service/transport.ts'
 import { eventually } from '../eventually.ts'
-import { NAME, replay, resolver, sending, serveRaw } from './sending.ts'
+import { NAME, replay, sending, serveRaw } from './sending.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'redrive-tls-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -129,24 +128,4 @@ describe('a TLS session', () => {
     await send('other', url, replay())
     expect(seen.map(({ isResumed }) => isResumed)).toEqual([false, true, false, false, true])
   })
-
-  test('is one connection’s for as long as that is kept', async () => {
-    const { port, connections } = await serveTls()
-    const { send } = to(port)
-    for (let i = 0; i < 4; i++) await send(null, `https://${NAME}:${port}/`, replay())
-    expect(connections()).toBe(1)
-  })
-})
-
-test('a socket that has reached a refused address carries no handshake', async () => {
-  const server = await serveRaw(() => {})
-  const { send } = to(server.port, {
-    allowPrivate: [],
-    lookup: resolver(['93.184.215.14']),
-    dial: ({ port }) => dialTcp({ hostname: NAME, port, addresses: ['127.0.0.1'] }),
-  })
-  await expect(send(null, `https://${NAME}:${server.port}/`, replay())).rejects.toMatchObject({ rule: 'loopback' })
-  await eventually(() => server.accepted).toBe(1)
-  await eventually(() => server.open).toBe(0)
-  expect(server.bytes).toBe(0)
 })

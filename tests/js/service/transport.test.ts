@@ -52,12 +52,6 @@ describe('a request', () => {
     expect(requests).toMatchObject([{ method, body: '' }])
   })
 
-  test('has its own accept and user-agent where it names them', async () => {
-    const { requests, server, url } = await seen()
-    await sending(server.port).send(null, url, replay({ headers: { accept: 'text/csv', 'user-agent': 'acme' } }))
-    expect(requests[0]?.headers).toMatchObject({ accept: 'text/csv', 'user-agent': 'acme' })
-  })
-
   test('says neither how it is carried nor another host than that of its URL', async () => {
     const { requests, server, url } = await seen()
     const headers = {

@@ -74,17 +74,6 @@ describe.for(STORES)('%s', (kind) => {
   })
 })
 
-test('an export whose reader leaves asks no more', async () => {
-  const { dead, api, context } = await setup()
-  await dead()
-  const response = await api.fetch(
-    new Request('http://localhost/dead-letters/export', { headers: { host: 'localhost' } }),
-  )
-  await response.body?.cancel()
-  expect(response.status).toBe(200)
-  expect(context.store.durability).toBe('memory')
-})
-
 test('an export that breaks off is no whole one to its reader', async () => {
   const { dead, api, store, log } = await setup()
   await dead()

@@ -1,26 +1,8 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
-import { type ServerType, serve } from '@hono/node-server'
-import { expect, onTestFinished, test } from 'vitest'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
 import { eventually } from '../../eventually.ts'
-import { ORDERS, setup, type World } from './setup.ts'
-
-/** The API on a loopback port, over real sockets. */
-async function listen(world: World): Promise<string> {
-  const server: ServerType = serve({
-    fetch: (request: Request) => world.api.fetch(request, { remoteAddress: '127.0.0.1' }),
-    port: 0,
-    hostname: '127.0.0.1',
-  })
-  await once(server, 'listening')
-  onTestFinished(async () => {
-    const closed = once(server, 'close')
-    server.close()
-    if ('closeAllConnections' in server) server.closeAllConnections()
-    await closed
-  })
-  return `http://localhost:${(server.address() as AddressInfo).port}`
-}
+import { ORDERS, overHttp, setup } from './setup.ts'
 
 const post = (body: unknown): RequestInit => ({
   method: 'POST',
@@ -30,7 +12,7 @@ const post = (body: unknown): RequestInit => ({
 
 test('a task is made, read and cancelled over HTTP', async () => {
   const world = await setup({ sends: false })
-  const base = await listen(world)
+  const base = `http://localhost:${await overHttp(world)}`
   const created = await fetch(`${base}/retry-tasks`, post({ targetUrl: ORDERS, body: 'x' }))
   expect(created.status).toBe(201)
   const path = created.headers.get('location')
@@ -44,7 +26,7 @@ test('a task is made, read and cancelled over HTTP', async () => {
 
 test('a body over the limit is refused before it has come, and so is one of no length', async () => {
   const world = await setup({ sends: false, settings: { limits: { maxBodyBytes: 1_000 } } })
-  const base = await listen(world)
+  const base = `http://localhost:${await overHttp(world)}`
   const large = await fetch(`${base}/retry-tasks`, post({ targetUrl: ORDERS, body: 'x'.repeat(2_000_000) }))
   expect(large.status).toBe(413)
   const chunks = new ReadableStream<Uint8Array>({
@@ -62,8 +44,8 @@ test('a body over the limit is refused before it has come, and so is one of no l
 
 test('a request whose caller is gone before its end makes no task, and one whose caller leaves after it does', async () => {
   const world = await setup({ sends: false })
-  const base = await listen(world)
-  const port = Number(new URL(base).port)
+  const port = await overHttp(world)
+  const base = `http://localhost:${port}`
   const body = JSON.stringify({ targetUrl: ORDERS })
   const head = `POST /retry-tasks HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
   const half = connect(port, '127.0.0.1')
@@ -80,7 +62,7 @@ test('a request whose caller is gone before its end makes no task, and one whose
 
 test('a wait ends with its caller', async () => {
   const world = await setup({ sends: false })
-  const base = await listen(world)
+  const base = `http://localhost:${await overHttp(world)}`
   const created = await fetch(`${base}/retry-tasks`, post({ targetUrl: ORDERS }))
   const before = world.clock.timers
   const leaving = new AbortController()
@@ -92,32 +74,4 @@ test('a wait ends with its caller', async () => {
   leaving.abort()
   await expect(waiting).rejects.toThrow()
   await eventually(() => world.clock.timers).toBe(before)
-})
-
-test('requests in one connection, one behind the other, are each answered', async () => {
-  const world = await setup({ sends: false })
-  const base = await listen(world)
-  const socket = connect(Number(new URL(base).port), '127.0.0.1')
-  const get = (path: string, last = false) =>
-    `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${last ? 'connection: close\r\n' : ''}\r\n`
-  socket.write(get('/healthz') + get('/nowhere') + get('/stats', true))
-  let text = ''
-  socket.on('data', (chunk) => {
-    text += chunk
-  })
-  await once(socket, 'close')
-  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '404', '200'])
-})
-
-test('an export comes as a stream', async () => {
-  const world = await setup()
-  const ids = [await world.dead(), await world.dead()]
-  const base = await listen(world)
-  const text = await (await fetch(`${base}/dead-letters/export`)).text()
-  expect(
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).task.taskId),
-  ).toEqual(ids)
 })

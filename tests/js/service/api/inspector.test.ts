@@ -3,12 +3,11 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { InspectorFile, InspectorFiles } from '../../../../js/service/api/context.ts'
 import { etagOf } from '../../../../js/service/api/etag.ts'
 import { INSPECTOR_HEADERS } from '../../../../js/service/api/inspector.ts'
-import { listen } from '../../../../js/service/listeners.ts'
-import { setup, tokenFor, typeOf, type World, type WorldOptions } from './setup.ts'
+import { overHttp, setup, tokenFor, typeOf, type World, type WorldOptions } from './setup.ts'
 
 const file = (text: string, contentType: string, isHashed = false): InspectorFile => ({
   bytes: new TextEncoder().encode(text),
@@ -208,13 +207,7 @@ describe('who may ask', () => {
 
 /** Sends bytes as they are on a connection of their own; resolves with all that came until it ended. */
 async function exchange(text: string): Promise<string> {
-  const { api } = await world()
-  const listener = await listen(api.fetch, { host: '127.0.0.1', port: 0, tls: undefined })
-  onTestFinished(async () => {
-    listener.cut()
-    await listener.close()
-  })
-  const socket = connect(listener.port, '127.0.0.1')
+  const socket = connect(await overHttp(await world()), '127.0.0.1')
   socket.write(text)
   let answers = ''
   socket.on('data', (chunk) => {

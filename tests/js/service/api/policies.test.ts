@@ -50,17 +50,6 @@ describe.for(STORES)('%s', (kind) => {
     const count = (status: number) => answers.filter((answer) => answer.status === status).length
     expect([count(201), count(200), count(409)]).toEqual([1, 4, 5])
   })
-
-  test('tasks keep the policy they were made with', async () => {
-    const { ask, create, store } = await setup({ kind, sends: false })
-    await ask('POST', '/retry-policies', { body: INVOICES })
-    const taskId = idOf(await create({ policyId: 'invoices' }))
-    await ask('PUT', '/retry-policies/invoices', { body: { maxAttempts: 9 } })
-    const later = idOf(await create({ policyId: 'invoices' }))
-    await ask('DELETE', '/retry-policies/invoices')
-    expect((await store.get(taskId))?.policy.maxAttempts).toBe(3)
-    expect((await store.get(later))?.policy.maxAttempts).toBe(9)
-  })
 })
 
 test('conditions of a PUT hold', async () => {

@@ -24,6 +24,7 @@ import type { BodyStore } from '../../../../js/service/bodies/body-store.ts'
 import { type BodyLimits, TaskBodies } from '../../../../js/service/bodies/task-bodies.ts'
 import { tellEvents } from '../../../../js/service/feed/events.ts'
 import { Feed } from '../../../../js/service/feed/feed.ts'
+import { listen } from '../../../../js/service/listeners.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
@@ -193,6 +194,16 @@ const askOf =
     const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '') && text !== ''
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
   }
+
+/** The API on a loopback port, as the service listens; gives the port. */
+export async function overHttp({ api }: World): Promise<number> {
+  const listener = await listen(api.fetch, { host: '127.0.0.1', port: 0, tls: undefined })
+  onTestFinished(async () => {
+    listener.cut()
+    await listener.close()
+  })
+  return listener.port
+}
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 

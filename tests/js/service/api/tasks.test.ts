@@ -172,19 +172,6 @@ describe.for(STORES)('%s', (kind) => {
     const without = idOf(await create({ method: 'GET' }))
     expect(typeOf(await ask('GET', `/retry-tasks/${without}/body`))).toBe('not-found')
   })
-
-  test('tasks of one order follow each other, and the receipt of one behind others has no time', async () => {
-    const { create, clock, server } = await setup({ kind })
-    const end = server.hang()
-    await create({ orderKey: 'customer-7', body: 'first' })
-    const behind = await create({ orderKey: 'customer-7', body: 'second' })
-    expect(behind.json.nextAttemptAt).toBeNull()
-    await clock.advance(1_000)
-    expect(server.hits).toBe(1)
-    end(200)
-    await clock.advance(1_000)
-    expect(server.requests.map(({ body }) => body)).toEqual(['first', 'second'])
-  })
 })
 
 test('a later delivery moves the budget along, and the key’s life with it', async () => {
@@ -238,14 +225,6 @@ test('a cancel whose answer the store lost, and that it was asked for again, is 
   })
   expect(await ask('DELETE', `/retry-tasks/${taskId}`)).toMatchObject({ status: 200, json: { outcome: 'cancelled' } })
   expect((await ask('DELETE', `/retry-tasks/${taskId}`)).status).toBe(409)
-})
-
-test('a cancelled task gives its key up', async () => {
-  const { create, ask } = await setup({ sends: false })
-  const first = idOf(await create({ idempotencyKey: 'k' }))
-  await ask('DELETE', `/retry-tasks/${first}`)
-  const second = await create({ idempotencyKey: 'k', body: 'another' })
-  expect(second.status).toBe(201)
 })
 
 test('Prefer: wait answers with the end of the task, or with what there is when the time is up', async () => {

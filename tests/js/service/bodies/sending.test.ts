@@ -1,20 +1,15 @@
 // Bodies that lie apart from their tasks, on their way to a real target: whole and right, or the task says why not.
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type BodyStore,
-  BodyStoreError,
-  createService,
-  type ServiceLogEntry,
-  type ServiceOptions,
-} from '../../../../js/service.ts'
+import { type BodyStore, BodyStoreError, createService, type ServiceOptions } from '../../../../js/service.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { eventually } from '../../eventually.ts'
+import { onLoopback } from '../loopback.ts'
 import { json } from '../program.ts'
+import { QUICK, setup as serviceSetup } from '../service-setup.ts'
 import { type MemoryBodies, memoryBodies } from './memory-bodies.ts'
 
 interface Heard {
@@ -29,7 +24,7 @@ interface Heard {
 /** A target that notes what comes, whole or not, and then answers. */
 async function target(answer: (heard: Heard) => number = () => 200) {
   const heard: Heard[] = []
-  const server = createServer((request, response) => {
+  const origin = await onLoopback((request, response) => {
     const hash = createHash('sha256')
     let bytes = 0
     request.on('data', (part: Buffer) => {
@@ -38,38 +33,22 @@ async function target(answer: (heard: Heard) => number = () => 200) {
     })
     request.on('close', () => {
       const { method = '', headers, complete: isWhole } = request
-      heard.push({ headers, method, bytes, sha256: hash.digest('hex'), isWhole })
-      const last = heard.at(-1) as Heard
-      if (isWhole)
-        response
-          .writeHead(answer(last), last.method === 'POST' && answer(last) === 307 ? { location: '/again' } : {})
-          .end()
+      const last: Heard = { headers, method, bytes, sha256: hash.digest('hex'), isWhole }
+      heard.push(last)
+      if (!isWhole) return
+      const status = answer(last)
+      response.writeHead(status, status === 307 ? { location: '/again' } : {}).end()
     })
     request.on('error', () => {})
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard }
+  return { url: `${origin}/`, heard }
 }
 
-const QUICK = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' } as const
-
 async function setup(bodies: BodyStore, options: Partial<ServiceOptions> = {}) {
-  const log: ServiceLogEntry[] = []
-  const store = memoryStore({ everyone: true })
-  const service = createService({ store, allowLoopback: true, bodies, log: (entry) => log.push(entry), ...options })
-  onTestFinished(() => service.close({ drainMs: 0 }))
-  await service.ready
-  const ask = (path: string, init: RequestInit = {}) => service.fetch(new Request(`http://localhost${path}`, init))
+  const made = await serviceSetup({ bodies, ...options })
+  const { ask } = made
   const post = async (body: object) => {
-    const answer = await ask('/retry-tasks', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ policy: QUICK, ...body }),
-    })
+    const answer = await made.post('/retry-tasks', { policy: QUICK, ...body })
     expect(answer.status).toBe(201)
     return String((await json(answer)).taskId)
   }
@@ -85,7 +64,7 @@ async function setup(bodies: BodyStore, options: Partial<ServiceOptions> = {}) {
       errorMessage: string
       kind: string
     }[]
-  return { service, store, log, ask, post, upload, ended, attempts }
+  return { ...made, post, upload, ended, attempts }
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -295,14 +274,9 @@ test('a body is not read any further once its target has answered, or its attemp
     return { body, bytes: bytes.length }
   })
   // it answers at once, and reads nothing
-  const server = createServer((_, response) => void response.writeHead(413).end())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const origin = await onLoopback((_, response) => void response.writeHead(413).end())
   const { post, ended } = await setup(bodies, { maxBodyBytes: 4_000_000 })
-  const targetUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const targetUrl = `${origin}/`
   const taskId = await post({ targetUrl, body: randomBytes(1_000_000).toString('base64'), bodyEncoding: 'base64' })
   expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'not_retryable' })
   await eventually(() => closed).toBe(opened)

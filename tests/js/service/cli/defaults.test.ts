@@ -3,36 +3,13 @@ import { presets } from '../../../../js/options/presets.ts'
 import { run } from './setup.ts'
 
 const PARTS = [
-  { flag: '--default-backoff-base', env: 'REDRIVE_DEFAULT_BACKOFF_BASE', key: 'defaultBackoffBase', value: '15s' },
-  {
-    flag: '--default-backoff-exponent',
-    env: 'REDRIVE_DEFAULT_BACKOFF_EXPONENT',
-    key: 'defaultBackoffExponent',
-    value: '4',
-  },
-  {
-    flag: '--default-backoff-jitter',
-    env: 'REDRIVE_DEFAULT_BACKOFF_JITTER',
-    key: 'defaultBackoffJitter',
-    value: '30s',
-  },
+  { flag: '--default-backoff-base', value: '15s' },
+  { flag: '--default-backoff-exponent', value: '4' },
+  { flag: '--default-backoff-jitter', value: '30s' },
 ] as const
-type Place = 'flag' | 'env' | 'file'
-
-/** The parts, each given in its own place. */
-function given(which: readonly number[], places: readonly Place[]) {
-  const argv: string[] = []
-  const env: Record<string, string> = {}
-  const file: Record<string, unknown> = {}
-  for (const i of which) {
-    const part = PARTS[i as 0 | 1 | 2]
-    const place = places[i % places.length]
-    if (place === 'flag') argv.push(part.flag, part.value)
-    if (place === 'env') env[part.env] = part.value
-    if (place === 'file') file[part.key] = part.key === 'defaultBackoffExponent' ? 4 : part.value
-  }
-  return run(argv, { env, files: { 'redrive.config.json': file } })
-}
+/** That of a flag in the environment, and in a file. */
+const BASE_ENV = { REDRIVE_DEFAULT_BACKOFF_BASE: '15s' }
+const JITTER_FILE = { 'redrive.config.json': { defaultBackoffJitter: '30s' } }
 
 const INCOMPLETE: readonly (readonly [given: readonly number[], words: string])[] = [
   [[0, 1], '--default-backoff-jitter is missing'],
@@ -42,30 +19,24 @@ const INCOMPLETE: readonly (readonly [given: readonly number[], words: string])[
   [[1], '--default-backoff-base and --default-backoff-jitter are missing'],
   [[2], '--default-backoff-base and --default-backoff-exponent are missing'],
 ]
-const PLACES: readonly (readonly Place[])[] = [
-  ['flag'],
-  ['env'],
-  ['file'],
-  ['flag', 'env', 'file'],
-  ['env', 'file', 'flag'],
-  ['file', 'flag', 'env'],
-]
-const COMBINATIONS = INCOMPLETE.flatMap(([which, words]) => PLACES.map((places) => ({ which, words, places })))
 
-test.each(COMBINATIONS)(
-  'of base, exponent and jitter only $which by $places: $words',
-  async ({ which, words, places }) => {
-    expect(await given(which, places)).toMatchObject({
-      code: 2,
-      out: '',
-      err: `redrive: ${words}: base, exponent and jitter form one formula\n`,
-      settings: undefined,
-    })
-  },
-)
+test.each(INCOMPLETE)('of base, exponent and jitter only %j: %s', async (given, words) => {
+  const refused = {
+    code: 2,
+    err: `redrive: ${words}: base, exponent and jitter form one formula\n`,
+    settings: undefined,
+  }
+  const argv = (which: readonly number[]) =>
+    PARTS.flatMap(({ flag, value }, i) => (which.includes(i) ? [flag, value] : []))
+  expect(await run(argv(given))).toMatchObject(refused)
+  // wherever each of them is given
+  const env = given.includes(0) ? BASE_ENV : {}
+  const files = given.includes(2) ? JITTER_FILE : {}
+  expect(await run(argv(given.filter((i) => i === 1)), { env, files })).toMatchObject(refused)
+})
 
-test.each(PLACES)('all three are one polynomial, by %s %s %s', async (...places) => {
-  const { code, settings } = await given([0, 1, 2], places.filter(Boolean))
+test('all three are one polynomial, each in a place of its own', async () => {
+  const { code, settings } = await run('--default-backoff-exponent 4', { env: BASE_ENV, files: JITTER_FILE })
   expect(code).toBe(0)
   expect(settings?.defaultPolicy).toEqual({
     policyId: 'default',

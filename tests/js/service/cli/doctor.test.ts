@@ -2,43 +2,14 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, truncateSyn
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { RetryQueue } from '../../../../js/index.ts'
-import type { Finding } from '../../../../js/service/cli/findings.ts'
-import type { TaskStore } from '../../../../js/store.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
 import { freePort } from '../../../servers/free-port.ts'
-import { folderOf, type RunOptions, run, widest } from './setup.ts'
-
-interface Examined {
-  readonly code: number
-  readonly findings: Readonly<Record<string, Finding>>
-}
-
-async function examine(store: string, words: readonly string[] = [], options: RunOptions = {}): Promise<Examined> {
-  const { code, out, err } = await run(['doctor', '--json', '--store', store, ...words], options)
-  expect(err).toBe('')
-  const { ok, findings } = JSON.parse(out) as { readonly ok: boolean; readonly findings: readonly Finding[] }
-  expect(code).toBe(ok ? 0 : 1)
-  return { code, findings: Object.fromEntries(findings.map((finding) => [finding.about, finding])) }
-}
-
-/** Tasks that wait. */
-async function fill(store: TaskStore, count: number): Promise<void> {
-  const queue = new RetryQueue({ name: 'doctor', principal: null, store, warn: false })
-  queue.pause()
-  for (let i = 0; i < count; i += 1) {
-    await queue.enqueue(`https://api.test/${i}`, {
-      method: 'POST',
-      body: 'x'.repeat(100),
-    })
-  }
-  await queue.close()
-}
+import { examine, fill, folderOf, run, widest } from './setup.ts'
 
 async function filled(count = 3): Promise<{ readonly path: string; readonly cwd: string }> {
   const cwd = folderOf()
   const path = join(cwd, 'tasks.db')
-  await fill(sqliteStore({ path }), count)
+  await fill(sqliteStore({ path }), count, 'x'.repeat(100))
   return { path, cwd }
 }
 

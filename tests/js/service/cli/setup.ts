@@ -4,10 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { RetryQueue } from '../../../../js/index.ts'
 import { main } from '../../../../js/service/cli/cli.ts'
+import type { Finding } from '../../../../js/service/cli/findings.ts'
 import type { ServeHost } from '../../../../js/service/cli/serving.ts'
 import type { Settings } from '../../../../js/service/cli/settings.ts'
+import type { TaskStore } from '../../../../js/store.ts'
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
@@ -74,3 +77,20 @@ export const widest = (text: string): number =>
       .split('\n')
       .map((line) => [...line].length),
   )
+
+/** What the doctor finds out about a store, by what it is about. */
+export async function examine(store: string, words: readonly string[] = [], options: RunOptions = {}) {
+  const { code, out, err } = await run(['doctor', '--json', '--store', store, ...words], options)
+  expect(err).toBe('')
+  const { ok, findings } = JSON.parse(out) as { readonly ok: boolean; readonly findings: readonly Finding[] }
+  expect(code).toBe(ok ? 0 : 1)
+  return { code, all: findings, findings: Object.fromEntries(findings.map((finding) => [finding.about, finding])) }
+}
+
+/** Hands tasks over that wait. */
+export async function fill(store: TaskStore, count: number, body: string): Promise<void> {
+  const queue = new RetryQueue({ name: 'doctor', principal: null, store, warn: false })
+  queue.pause()
+  for (let i = 0; i < count; i += 1) await queue.enqueue(`https://api.test/${i}`, { method: 'POST', body })
+  await queue.close()
+}

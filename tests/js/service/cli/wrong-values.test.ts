@@ -155,48 +155,29 @@ test('control characters in a value do not reach the terminal', async () => {
   expect(err).toMatch(/got '\ufffd\[31mred\ufffd'\n$/)
 })
 
-test.each([
-  [
-    'redrive.config.json',
-    '{ "port": }',
-    /^redrive\.config\.json: not JSON \(unexpected character at line 1, column 11\)$/,
-  ],
+test.each<[text: string, message: RegExp, name?: string]>([
+  ['{ "port": }', /^NAME: not JSON \(unexpected character at line 1, column 11\)$/],
   // what stands around the fault may be a secret, and is not quoted
-  ['redrive.config.json', 'geheim', /: not JSON \(unexpected character at line 1, column 1\)$/],
-  [
-    'redrive.config.json',
-    '{\n  "store": "geheim",\n  "port":geheim }',
-    /: not JSON \(unexpected character at line 3, column 10\)$/,
-  ],
-  [
-    'redrive.config.json',
-    '{ "store": "geheim"',
-    /: not JSON \(Expected ',' or '}' after property value in JSON at position 19 .*\)$/,
-  ],
-  [
-    'redrive.config.json',
-    '{ "store": "geheim" }}',
-    /: not JSON \(Unexpected non-whitespace character after JSON at position 21 .*\)$/,
-  ],
-  ['redrive.config.json', '{ "store": tru', /: not JSON \(Unexpected end of JSON input\)$/],
-  ['redrive.config.json', '[]', /^redrive\.config\.json: expected an object with settings/],
-  [
-    'redrive.config.json',
-    '{ "conccurency": 5 }',
-    /^redrive\.config\.json, conccurency: no such setting; did you mean concurrency\?$/,
-  ],
-  [
-    'redrive.config.json',
-    '{ "max-body": 5 }',
-    /^redrive\.config\.json, max-body: no such setting; did you mean maxBody\?$/,
-  ],
-  ['redrive.config.json', '{ "config": "x" }', /^redrive\.config\.json, config: no such setting/],
-  ['redrive.config.mjs', 'export default 5', /^redrive\.config\.mjs: expected an object with settings/],
-  ['redrive.config.mjs', 'throw new Error("no vault")', /^redrive\.config\.mjs: cannot be loaded \(no vault\)$/],
-])('a configuration that is wrong is refused whole: %s %s', async (name, text, message) => {
+  ['geheim', /: not JSON \(unexpected character at line 1, column 1\)$/],
+  ['{\n  "store": "geheim",\n  "port":geheim }', /: not JSON \(unexpected character at line 3, column 10\)$/],
+  ['{ "store": "geheim"', /: not JSON \(Expected ',' or '}' after property value in JSON at position 19 .*\)$/],
+  ['{ "store": "geheim" }}', /: not JSON \(Unexpected non-whitespace character after JSON at position 21 .*\)$/],
+  ['{ "store": tru', /: not JSON \(Unexpected end of JSON input\)$/],
+  ['[]', /^NAME: expected an object with settings/],
+  ['{ "conccurency": 5 }', /^NAME, conccurency: no such setting; did you mean concurrency\?$/],
+  ['{ "max-body": 5 }', /^NAME, max-body: no such setting; did you mean maxBody\?$/],
+  ['{ "config": "x" }', /^NAME, config: no such setting/],
+  ['export default 5', /^NAME: expected an object with settings/, 'redrive.config.mjs'],
+  ['throw new Error("no vault")', /^NAME: cannot be loaded \(no vault\)$/, 'redrive.config.mjs'],
+])('a configuration that is wrong is refused whole: %s', async (text, message, name = 'redrive.config.json') => {
   const { code, err } = await run('', { files: { [name]: text } })
   expect(code).toBe(2)
-  expect(err.replace(/^redrive: /, '').trimEnd()).toMatch(message)
+  expect(
+    err
+      .replace(/^redrive: /, '')
+      .replace(name, 'NAME')
+      .trimEnd(),
+  ).toMatch(message)
 })
 
 test('a schema may be named in the file', async () => {
@@ -211,43 +192,29 @@ test('two configurations are one too many, and a named one that is not there is 
   expect((await run('--config gone.json')).err).toMatch(/^redrive: gone\.json: cannot be read \(ENOENT/)
 })
 
-const SHA = 'ab'.repeat(32)
+const TOKEN = { sha256: 'ab'.repeat(32), scopes: ['admin'] }
+const POLICY = { policyId: 'a' }
+const SCOPES = 'expected a list of tasks:read, tasks:write, policies:write, admin, metrics'
 test.each([
   ['tokens', [5], 'tokens[0]: expected an entry as `redrive token` prints it'],
+  ['tokens', [{ ...TOKEN, sha256: 'rd_secret' }], 'tokens[0].sha256: expected 64 hex digits, the SHA-256 of the token'],
+  ['tokens', [{ ...TOKEN, scopes: [] }], `tokens[0].scopes: ${SCOPES}`],
+  ['tokens', [{ ...TOKEN, scopes: ['all'] }], `tokens[0].scopes: ${SCOPES}`],
+  ['tokens', [{ ...TOKEN, tenant: '' }], 'tokens[0].tenant: expected a name or null'],
+  ['tokens', [{ ...TOKEN, expires: 5 }], 'tokens[0].expires: no such key; did you mean expiresAt?'],
   [
     'tokens',
-    [{ sha256: 'rd_secret', scopes: ['admin'] }],
-    'tokens[0].sha256: expected 64 hex digits, the SHA-256 of the token',
-  ],
-  [
-    'tokens',
-    [{ sha256: SHA, scopes: [] }],
-    'tokens[0].scopes: expected a list of tasks:read, tasks:write, policies:write, admin, metrics',
-  ],
-  [
-    'tokens',
-    [{ sha256: SHA, scopes: ['all'] }],
-    'tokens[0].scopes: expected a list of tasks:read, tasks:write, policies:write, admin, metrics',
-  ],
-  ['tokens', [{ sha256: SHA, scopes: ['admin'], tenant: '' }], 'tokens[0].tenant: expected a name or null'],
-  [
-    'tokens',
-    [{ sha256: SHA, scopes: ['admin'], expires: 5 }],
-    'tokens[0].expires: no such key; did you mean expiresAt?',
-  ],
-  [
-    'tokens',
-    [{ sha256: SHA, scopes: ['admin'], expiresAt: 'soon' }],
+    [{ ...TOKEN, expiresAt: 'soon' }],
     'tokens[0].expiresAt: expected epoch milliseconds or a date such as 2027-01-31',
   ],
   ['policies', [{ maxAttempts: 3 }], 'policies[0].policyId: expected a name'],
-  ['policies', [{ policyId: 'a' }, { policyId: 'a' }], "policies[1].policyId: 'a' is there twice"],
+  ['policies', [POLICY, POLICY], "policies[1].policyId: 'a' is there twice"],
   [
     'policies',
-    [{ policyId: 'a', maxAttempts: 0 }],
+    [{ ...POLICY, maxAttempts: 0 }],
     'policies[0].maxAttempts: expected a whole number from 1 to 1000000, got 0',
   ],
-  ['policies', [{ policyId: 'a', retries: 5 }], "policies[0].retries: no such option; did you mean 'maxAttempts'?"],
+  ['policies', [{ ...POLICY, retries: 5 }], "policies[0].retries: no such option; did you mean 'maxAttempts'?"],
 ])('a wrong entry of %s is named: %j', async (key, records, message) => {
   const inside = await run('', { files: { 'redrive.config.json': { [key]: records } } })
   expect(inside).toMatchObject({ code: 2, err: `redrive: ${message}\n` })

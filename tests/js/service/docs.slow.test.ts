@@ -9,30 +9,10 @@ import { parse } from 'yaml'
 import { endpointRows } from '../../../js/service/api/routes.ts'
 import { startServer } from '../../redis/servers.ts'
 import { freePort } from '../../servers/free-port.ts'
+import { pageOf, root } from './doc-blocks.ts'
 import { folder, json, type Program, post, start, WITH_UI } from './program.ts'
 
-const root = join(import.meta.dirname, '..', '..', '..')
-const page = readFileSync(join(root, 'docs', 'service.md'), 'utf8')
-
-interface Block {
-  readonly language: string
-  readonly code: string
-}
-
-const blocks: readonly Block[] = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-  ([, language = '', code = '']) => ({ language, code }),
-)
-const ran = new Set<Block>()
-
-/** The one block of a language that has all these words. */
-function block(language: string, ...words: readonly string[]): string {
-  const found = blocks.filter(
-    ({ language: own, code }) => own === language && words.every((word) => code.includes(word)),
-  )
-  expect(found, `blocks of ${language} with ${words.join(', ')}`).toHaveLength(1)
-  for (const each of found) ran.add(each)
-  return found[0]?.code ?? ''
-}
+const { page, blocks, ran, block, rest } = pageOf('service.md')
 
 /** The answer that is shown below the command with these words. */
 function shownAfter(...words: readonly string[]): Record<string, unknown> {
@@ -248,5 +228,5 @@ test('probes ask for paths that there are, on the port that is the default, unde
 })
 
 test('there is no block that no test has run', () => {
-  expect(blocks.filter((each) => !ran.has(each)).map(({ code }) => code)).toEqual([])
+  expect(rest()).toEqual([])
 })

@@ -1,18 +1,10 @@
 import { createClient } from '@redis/client'
 import { expect, onTestFinished, test } from 'vitest'
-import { RetryQueue } from '../../../../js/index.ts'
-import type { Finding } from '../../../../js/service/cli/findings.ts'
 import { redisStore } from '../../../../js/stores/redis.ts'
 import { type RedisServer, startCluster, startReplicated, startSentinels, startServer } from '../../../redis/servers.ts'
-import { run } from './setup.ts'
+import { examine, fill, run } from './setup.ts'
 
 const urlOf = ({ port }: { readonly port: number }): string => `redis://127.0.0.1:${port}`
-
-async function examine(store: string, words: readonly string[] = []) {
-  const { code, out } = await run(['doctor', '--json', '--store', store, ...words])
-  const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] }
-  return { code, findings: Object.fromEntries(findings.map((finding) => [finding.about, finding])) }
-}
 
 async function command(server: RedisServer, ...words: readonly string[]): Promise<unknown> {
   const client = createClient({ url: urlOf(server) })
@@ -44,9 +36,8 @@ test('of a cluster each node that is named is looked at', async () => {
   onTestFinished(() => cluster.end())
   const [first, second] = cluster.nodes
   const named = [first, second].map((node) => `127.0.0.1:${node?.port}`)
-  const { code, out } = await run(['doctor', '--json', '--store', `redis-cluster://${named.join(',')}`])
-  const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] }
-  const servers = findings.filter(({ about }) => about === 'server')
+  const { code, all } = await examine(`redis-cluster://${named.join(',')}`)
+  const servers = all.filter(({ about }) => about === 'server')
   expect(servers.map(({ level }) => level)).toEqual(['ok', 'ok'])
   for (const [i, node] of named.entries()) expect(servers[i]?.text).toContain(node)
   expect(code).toBe(0)
@@ -75,20 +66,7 @@ test('appendfsync everysec is a note, and a server that never syncs a warning', 
 test('tasks are counted and weighed, under their name, and a full store is warned of', async () => {
   await using server = await startServer({ appendonly: true })
   const client = createClient({ url: urlOf(server) })
-  const queue = new RetryQueue({
-    name: 'q',
-    principal: null,
-    store: redisStore({ client, name: 'orders' }),
-    warn: false,
-  })
-  queue.pause()
-  for (let i = 0; i < 20; i += 1) {
-    await queue.enqueue(`https://api.test/${i}`, {
-      method: 'POST',
-      body: 'x'.repeat(500),
-    })
-  }
-  await queue.close()
+  await fill(redisStore({ client, name: 'orders' }), 20, 'x'.repeat(500))
   const { findings } = await examine(urlOf(server), ['--name', 'orders'])
   expect(findings.tasks).toMatchObject({ level: 'note', text: expect.stringMatching(/^20 waiting, 0 in flight/) })
   expect(findings.weight?.text).toMatch(/^about (\d+ B|\d\.\d KiB) of memory a task, \d+ KiB for 20$/)

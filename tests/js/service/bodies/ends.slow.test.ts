@@ -1,12 +1,12 @@
 // When a body that lies apart from its task goes: real processes, on both stores that processes share.
 import { existsSync, readdirSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../../redis/servers.ts'
 import { eventually } from '../../eventually.ts'
+import { onLoopback } from '../loopback.ts'
 import { folder, json, post, start } from '../program.ts'
 
 /** More than stays with a task. */
@@ -32,15 +32,9 @@ async function servers() {
     heard.push(body)
     return answer
   }
-  const server = createServer((request, response) => {
+  const url = await onLoopback((request, response) => {
     void visit(request).then((status) => response.writeHead(status).end())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     target: `${url}/orders`,
     hooks: `${url}/hooks`,

@@ -1,52 +1,23 @@
 // Every command and snippet of docs/service-events.md is run as it stands, against a service, a target and a receiver on this machine.
 import { execFileSync, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../eventually.ts'
 import { tokenFor } from './api/setup.ts'
+import { pageOf, root } from './doc-blocks.ts'
+import { type Seen, target } from './loopback.ts'
 import { folder, start } from './program.ts'
 
-const root = join(import.meta.dirname, '..', '..', '..')
-const page = readFileSync(join(root, 'docs', 'service-events.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({
-  language,
-  code,
-}))
-const ran = new Set<object>()
-
-/** The one block of a language that has this word. */
-function block(language: string, word = ''): string {
-  const found = blocks.filter((each) => each.language === language && each.code.includes(word))
-  expect(found, `blocks of ${language} with ${word}`).toHaveLength(1)
-  for (const each of found) ran.add(each)
-  return found[0]?.code ?? ''
-}
+const { block, rest } = pageOf('service-events.md')
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
 const SECRET = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`
 
 test('the task of the page tells its end as the page shows it, its receiver believes it, and a listener hears of it', async () => {
-  const told: { headers: IncomingHttpHeaders; body: string }[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (part) => {
-      body += part
-    })
-    request.on('end', () => {
-      if (request.url === '/hooks') told.push({ headers: request.headers, body })
-      response.writeHead(request.url === '/hooks' ? 204 : 503).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const { port, seen } = await target(({ path }) => (path === '/hooks' ? 204 : 503))
+  const told = () => seen.filter(({ path }) => path === '/hooks')
   const quick = { policyId: 'quick', strategy: 'fixed', initialDelayMs: 200, jitterType: 'NONE', maxAttempts: 8 }
   const cwd = folder({
     'redrive.config.json': {
@@ -77,10 +48,10 @@ test('the task of the page tells its end as the page shows it, its receiver beli
   const receipt = JSON.parse(
     execFileSync('bash', ['-ec', local(block('sh', '"callback"'))], { ...shell, encoding: 'utf8' }),
   )
-  await eventually(() => told.length).toBe(1)
+  await eventually(() => told().length).toBe(1)
 
   const shown = JSON.parse(block('json'))
-  const [{ headers, body }] = told as [(typeof told)[number]]
+  const [{ body, path: _, ...headers }] = told() as [Seen]
   const call = JSON.parse(body)
   expect(Object.keys(call)).toEqual(Object.keys(shown))
   expect(call.data).toEqual({
@@ -111,5 +82,5 @@ test('the task of the page tells its end as the page shows it, its receiver beli
 })
 
 test('there is no block that no test has run', () => {
-  expect(blocks.filter((each) => !ran.has(each)).map(({ code }) => code)).toEqual([])
+  expect(rest()).toEqual([])
 })

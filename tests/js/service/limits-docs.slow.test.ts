@@ -1,32 +1,16 @@
 // The files and commands of docs/service-limits.md are used as they stand, against a target on this machine, and what the page says of a limit
 // is tried.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { checkTenants, limitsOf } from '../../../js/service/limits.ts'
 import { limitFor, limitsIn } from '../../../js/stores/engine/limits.ts'
 import { eventually } from '../eventually.ts'
 import { tokenFor } from './api/setup.ts'
+import { pageOf } from './doc-blocks.ts'
+import { target } from './loopback.ts'
 import { folder, json, post, start } from './program.ts'
 
-const page = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'service-limits.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({
-  language,
-  code,
-}))
-const ran = new Set<object>()
-
-/** The one block of a language that has this word. */
-function block(language: string, word: string): string {
-  const found = blocks.filter((each) => each.language === language && each.code.includes(word))
-  expect(found, `blocks of ${language} with ${word}`).toHaveLength(1)
-  for (const each of found) ran.add(each)
-  return found[0]?.code ?? ''
-}
-
+const { block, rest } = pageOf('service-limits.md')
 const limits = block('json', '"perSecond"')
 const tenants = block('json', '"capacity"')
 const TOKENS = { acme: 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa', big: 'rd_bbbbbbbbbbbbbbbbbbbbbbbbbb' } as const
@@ -86,17 +70,8 @@ test('the tenants of the page: the next task is refused as it is shown; one that
 })
 
 test('of a rate that two tenants share each has half, however much one of them has waiting', async () => {
-  const seen: string[] = []
-  const server = createServer((request, response) => {
-    seen.push(String(request.headers['x-tenant']))
-    request.resume().on('end', () => response.end())
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { origin, seen: heard } = await target()
+  const seen = () => heard.map((each) => String(each['x-tenant']))
   const settings = { tokens, targets: [origin], allowHttp: true, allowPrivate: ['127.0.0.0/8'] }
   const cwd = folder({ 'redrive.config.json': { ...settings, limits: { [origin]: { perSecond: 50 } } } })
   const { url } = await start([], cwd)
@@ -105,14 +80,16 @@ test('of a rate that two tenants share each has half, however much one of them h
     return post(`${url}/retry-tasks/batch`, { tasks: Array.from({ length: count }, () => task) }, bearer(tenant))
   }
   await give('acme', 200)
-  await eventually(() => seen.length).toBeGreaterThan(5)
+  await eventually(() => seen().length).toBeGreaterThan(5)
   await give('big', 20)
-  await eventually(() => seen.filter((tenant) => tenant === 'big').length).toBe(20)
-  const meanwhile = seen.slice(seen.indexOf('big')).filter((tenant) => tenant === 'acme').length
+  await eventually(() => seen().filter((tenant) => tenant === 'big').length).toBe(20)
+  const meanwhile = seen()
+    .slice(seen().indexOf('big'))
+    .filter((tenant) => tenant === 'acme').length
   expect(meanwhile).toBeGreaterThanOrEqual(15)
   expect(meanwhile).toBeLessThanOrEqual(25)
 })
 
 test('there is no block that no test has run', () => {
-  expect(blocks.filter((each) => !ran.has(each)).map(({ code }) => code)).toEqual([])
+  expect(rest()).toEqual([])
 })

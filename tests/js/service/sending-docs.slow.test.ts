@@ -1,59 +1,21 @@
 // Every command and snippet of docs/service-sending.md is run as it stands, against targets on this machine.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { eventually } from '../eventually.ts'
 import { tokenFor } from './api/setup.ts'
+import { pageOf, root } from './doc-blocks.ts'
+import { type Seen, target } from './loopback.ts'
 import { folder, type Program, start } from './program.ts'
 
-const root = join(import.meta.dirname, '..', '..', '..')
-const page = readFileSync(join(root, 'docs', 'service-sending.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({
-  language,
-  code,
-}))
-const ran = new Set<object>()
-
-/** The one block of a language that has all these words. */
-function block(language: string, ...words: readonly string[]): string {
-  const found = blocks.filter((each) => each.language === language && words.every((word) => each.code.includes(word)))
-  expect(found, `blocks of ${language} with ${words.join(', ')}`).toHaveLength(1)
-  for (const each of found) ran.add(each)
-  return found[0]?.code ?? ''
-}
-
-interface Heard extends IncomingHttpHeaders {
-  readonly body: string
-}
-
-async function target() {
-  const heard: Heard[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (part) => {
-      body += part
-    })
-    request.on('end', () => {
-      heard.push({ ...request.headers, body })
-      response.end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { heard, port: (server.address() as AddressInfo).port }
-}
+const { block, blocks, ran } = pageOf('service-sending.md')
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
 
 /** A service with the settings of the page, which finds what they name on this machine. */
-async function service(port: number, files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>) {
+async function service(port: string, files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>) {
   const local = (text: string) => text.replaceAll(/https:\/\/(?:api|hooks)\.example\.com/g, `http://127.0.0.1:${port}`)
   const tokens = JSON.stringify([tokenFor(TOKEN, 'acme', 'tasks:write', 'tasks:read')])
   const cwd = folder({ 'tokens.json': tokens })
@@ -76,7 +38,7 @@ async function service(port: number, files: Readonly<Record<string, string>>, en
 const portOf = ({ url }: Program): string => new URL(url).port
 
 test('the credential of the page reaches the target, and a task of the page is signed for it', async () => {
-  const { heard, port } = await target()
+  const { seen: heard, port } = await target()
   const secrets = ['new', 'old'].map((word) => `whsec_${Buffer.alloc(32, word).toString('base64')}`)
   const files = {
     'credentials.json': block('json', '"acme-api"'),
@@ -90,7 +52,7 @@ test('the credential of the page reaches the target, and a task of the page is s
   expect(heard[0]).toMatchObject({ authorization: 'Bearer of-acme', body: '{"sku":1}' })
   const { taskId } = post(block('sh', '"signing": "acme-webhooks"'))
   await eventually(() => heard.length).toBe(2)
-  const { body, ...headers } = heard[1] as Heard
+  const { body, path: _, ...headers } = heard[1] as Seen
   expect(headers['webhook-id']).toBe(taskId)
   expect(String(headers['webhook-signature']).split(' ')).toHaveLength(2)
   const file = join(folder(), 'verified.mjs')
@@ -119,7 +81,7 @@ test('a function gives a credential, as it is written', async () => {
 })
 
 test('an upload of the page is named by a task, and its body reaches the target', async () => {
-  const { heard, port } = await target()
+  const { seen: heard, port } = await target()
   const args = block('sh', '--bodies file:bodies').trim().split(' ').slice(3)
   const cwd = folder({ 'film.mp4': 'x'.repeat(3_000_000) })
   const program = await start(args, cwd)

@@ -1,31 +1,14 @@
 // The program `redrive serve` as its operator meets it: what it says when it starts, refuses, reloads and stops.
 import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
-import { createServer, get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { startCluster } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
+import { onLoopback, target } from './loopback.ts'
 import { folder, json, post, run, start, WITH_UI } from './program.ts'
-
-/** A target on loopback. */
-async function target(answer: () => number = () => 200) {
-  const seen: { readonly key: string | undefined; readonly body: string }[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (data) => {
-      body += data
-    })
-    request.on('end', () => {
-      seen.push({ key: request.headers['idempotency-key'] as string | undefined, body })
-      response.writeHead(answer()).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`, seen }
-}
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
 const OTHER = 'rd_bbbbbbbbbbbbbbbbbbbbbbbbbb'
@@ -199,12 +182,6 @@ describe('the inspector', () => {
     expect(await json(await fetch(url))).toMatchObject({ links: { ui: '/ui' } })
   })
 
-  test('without it there is none, and no word of it', async () => {
-    const { url, lines } = await start()
-    expect((await fetch(`${url}/ui/`)).status).toBe(404)
-    expect(JSON.stringify(lines)).not.toMatch(/inspector|\/ui/)
-  })
-
   test('moves to the port of operators, which answers all that it asks', async () => {
     const { url, logged } = await withUi('--admin-port', '0')
     const { url: adminUrl } = await logged('listening_admin')
@@ -243,20 +220,14 @@ describe('a stop', () => {
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
     const again = await start([], cwd)
-    await eventually(async () => new Set(shop.seen.map(({ key }) => key)).size).toBe(5)
+    await eventually(async () => new Set(shop.seen.map((each) => each['idempotency-key'])).size).toBe(5)
     expect(await json(await fetch(`${again.url}/stats`))).toMatchObject({ counts: { pending: 1, exhausted: 0 } })
   })
 
   test('a second signal ends it at once, with 1', async () => {
-    const hanging = createServer(() => {})
-    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      hanging.closeAllConnections()
-      hanging.close()
-    })
-    const { port } = hanging.address() as AddressInfo
+    const hanging = await onLoopback(() => {})
     const { url, child, exit, logged } = await start(['--drain', '60s'])
-    await post(`${url}/retry-tasks`, { targetUrl: `http://127.0.0.1:${port}/`, method: 'POST', body: 'x' })
+    await post(`${url}/retry-tasks`, { targetUrl: hanging, method: 'POST', body: 'x' })
     await eventually(async () => (await json(await fetch(`${url}/stats`))).counts).toMatchObject({ inFlight: 1 })
     child.kill('SIGTERM')
     await logged('stopping')
@@ -275,4 +246,100 @@ describe('a stop', () => {
     expect(await json(await waiting)).toMatchObject({ taskId, status: expect.stringMatching(/PENDING|IN_FLIGHT/) })
     expect(await exit).toBe(0)
   })
+})
+
+test('every partition of a Redis has a runner, over the nodes of a cluster, and a service with another number does not start', async () => {
+  const cluster = await startCluster({ maxmemoryPolicy: 'noeviction' })
+  onTestFinished(() => cluster.end())
+  const store = `redis-cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  const { url: targetUrl, seen } = await target(() => (seen.length % 3 === 0 ? 503 : 200))
+  const cwd = folder()
+  const flags = ['--store', store, '--partitions', '3', '--partition-by', 'policy', '--concurrency', '10']
+  const { url, lines, child, exit } = await start(flags, cwd)
+  expect(lines).toContainEqual(
+    expect.objectContaining({ event: 'partitions', partitions: 3, partitionBy: 'policy', concurrency: 4 }),
+  )
+  const policy = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' }
+  const ids = await Promise.all(
+    Array.from({ length: 24 }, async (_, n) => {
+      await post(`${url}/retry-policies`, { policyId: `p${n}`, ...policy })
+      const task = { targetUrl, method: 'POST', body: 'x', idempotencyKey: `key-${n}`, policyId: `p${n}` }
+      return (await json(await post(`${url}/retry-tasks`, task))).taskId as string
+    }),
+  )
+  for (const taskId of ids) {
+    const ended = await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
+    expect(await json(ended)).toMatchObject({ taskId, status: 'SUCCEEDED' })
+  }
+  expect(new Set(seen.map((each) => each['idempotency-key'])).size).toBe(24)
+  expect(await json(await fetch(`${url}/stats`))).toMatchObject({ counts: { succeeded: 24 } })
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  const sent = metrics.split('\n').filter((line) => line.startsWith('retry_attempts_total{'))
+  const queues = new Set(sent.map((line) => /queue="([^"]+)"/.exec(line)?.[1]))
+  expect([...queues].sort()).toEqual(['service.0', 'service.1', 'service.2'])
+  const sizes = await Promise.all(cluster.nodes.map(async (node) => Number(await node.ask('DBSIZE'))))
+  expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(1)
+  child.kill('SIGTERM')
+  expect(await exit).toBe(0)
+  const other = await run(['--port', '0', '--store', store], cwd)
+  expect(other.code).toBe(1)
+  expect(other.stderr).toMatch(
+    /--partitions 3 --partition-by policy, and --partitions 1 would look for them where they are not/,
+  )
+})
+
+test('more than one are for Redis', async () => {
+  const { code, stderr } = await run(['--port', '0', '--partitions', '2'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /^redrive: --partitions: expected 1 with --store sqlite:redrive\.db, got 2; only a Redis can be divided/,
+  )
+})
+
+test('credentials and keys are read from files of their own, again on SIGHUP, and what there is is said by name', async () => {
+  const { origin, url, seen } = await target()
+  const tokens = [{ sha256: sha256('rd_a'), tenant: 'acme', scopes: ['tasks:write', 'tasks:read'] }]
+  const credential = (name: string) => ({
+    api: {
+      origins: [origin],
+      tenants: ['acme'],
+      headers: { authorization: { from: `env:${name}`, prefix: 'Bearer ' } },
+    },
+  })
+  const cwd = folder({
+    'tokens.json': tokens,
+    'credentials.json': credential('ONE'),
+    'redrive.config.json': { signing: { hooks: { keys: [{ from: 'file:whsec' }], tenants: '*' } } },
+    whsec: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  })
+  const args = [
+    '--tokens',
+    'tokens.json',
+    '--credentials',
+    'credentials.json',
+    '--allow-http',
+    '--allow-private',
+    '127.0.0.1/32',
+    '--targets',
+    `:${new URL(url).port}`,
+  ]
+  const service = await start(args, cwd, { ONE: 'the-first', TWO: 'the-second' })
+  expect(service.lines.find(({ event }) => event === 'credentials')).toMatchObject({ names: ['api'] })
+  expect(service.lines.find(({ event }) => event === 'signing')).toMatchObject({ names: ['hooks'] })
+  const send = () =>
+    post(
+      `${service.url}/retry-tasks`,
+      { targetUrl: url, json: 1, credential: 'api', signing: 'hooks' },
+      { authorization: 'Bearer rd_a' },
+    )
+  expect((await send()).status).toBe(201)
+  await eventually(() => seen.length).toBe(1)
+  writeFileSync(join(cwd, 'credentials.json'), JSON.stringify(credential('TWO')))
+  service.child.kill('SIGHUP')
+  await service.logged('reloaded')
+  expect((await send()).status).toBe(201)
+  await eventually(() => seen.length).toBe(2)
+  expect(seen.map(({ authorization }) => authorization)).toEqual(['Bearer the-first', 'Bearer the-second'])
+  expect(seen[1]?.['webhook-signature']).toMatch(/^v1,/)
+  expect(JSON.stringify(service.lines)).not.toMatch(/the-first|the-second/)
 })
