@@ -79,6 +79,10 @@ async function look(): Promise<void> {
 const leaksIn = (texts: typeof told): string[] =>
   [...new Set(texts.flatMap(({ where, bytes }) => canaries.foundIn(bytes).map((slot) => `${where}: ${slot}`)))].sort()
 
+function expectNoLeak(): void {
+  expect(leaksIn([...files, ...told])).toEqual([])
+}
+
 const send = async (
   kind: string,
   given: ReturnType<typeof init>,
@@ -108,8 +112,7 @@ test('S12 tasks that are handed over, sent, refused and given up', async () => {
   for (const { taskId } of dead) await reaches(object(), taskId, 'SUCCEEDED')
   server.up = false
   await look()
-  expect(leaksIn(files)).toEqual([])
-  expect(leaksIn(told)).toEqual([])
+  expectNoLeak()
 })
 
 test('S12 a secret in the URL is not handed over; the caller has its own answer', async () => {
@@ -119,8 +122,7 @@ test('S12 a secret in the URL is not handed over; the caller has its own answer'
   expect(degraded.map(({ code }) => code)).toContain('url_secret')
   snapshot('after a secret in the URL')
   await look()
-  expect(leaksIn(files)).toEqual([])
-  expect(leaksIn(told)).toEqual([])
+  expectNoLeak()
 })
 
 test('S12 a secret in the URL is stripped where that is asked for', async () => {
@@ -129,8 +131,7 @@ test('S12 a secret in the URL is stripped where that is asked for', async () => 
   expect(answers).toMatchObject([{ status: 202 }])
   snapshot('after a stripped URL')
   await look()
-  expect(leaksIn(files)).toEqual([])
-  expect(leaksIn(told)).toEqual([])
+  expectNoLeak()
 })
 
 test('S12 what is sensitive, and a header on no list, stay in the Worker', async () => {
@@ -139,8 +140,7 @@ test('S12 what is sensitive, and a header on no list, stay in the Worker', async
   const unknown = { method: 'POST', body: '{}', headers: { 'x-acme': canaries.makeSent('on no list') } }
   await send('down', unknown)
   snapshot('after what stays')
-  expect(leaksIn(files)).toEqual([])
-  expect(leaksIn(told)).toEqual([])
+  expectNoLeak()
 })
 
 test('S12 a process killed with tasks on its hands leaves no secret behind', async () => {
@@ -151,8 +151,7 @@ test('S12 a process killed with tasks on its hands leaves no secret behind', asy
   await edge.start()
   await look()
   snapshot('after the restart')
-  expect(leaksIn(files)).toEqual([])
-  expect(leaksIn(told)).toEqual([])
+  expectNoLeak()
 })
 
 test('every secret that was to be sent has reached the server, and there were enough of them', () => {

@@ -87,27 +87,6 @@ test('S1 where no alarm can be set the caller has its own answer, and nothing is
   expect(await api.saw('never')).toMatchObject({ attempts: 1 })
 })
 
-test('S1 a nearer alarm that was refused is set, though a farther one stands', async () => {
-  await api.fails(1)
-  const later = { ...atOnce, policy: { ...quick, initialDelayMs: 3_600_000 } }
-  expect((await edge.call(api.orders('far'), order('far'), later)).status).toBe(202)
-  await object.ask('breaks', { calls: ['setAlarm'], times: 1 })
-  const near = { ...atOnce, policy: { ...quick, initialDelayMs: 500 } }
-  expect((await edge.call(api.orders('near'), order('near'), near)).status).toBe(202)
-  await sent('near', 2)
-})
-
-test('what is kept for ever keeps no alarm busy', async () => {
-  await api.fails(9)
-  const retention = { deadLetterMs: 8.64e15, terminalMs: 8.64e15 }
-  await using hoarder = await Edge.start({ object: { ...noGates, retention } })
-  const hoard = hoarder.object({ origin: new URL(api.url).origin })
-  const options = { ...atOnce, policy: { ...quick, maxAttempts: 2 } }
-  await reaches(hoard, taskOf(await hoarder.call(api.orders('kept'), order('kept'), options)), 'EXHAUSTED')
-  await soon(async () => (await hoard.look()).runs).toMatchObject([{ attempts: 1, ended: 1, nextRunAt: null }])
-  expect(await hoard.look()).toMatchObject({ alarmAt: null, degraded: [] })
-})
-
 test('storage that fails as an object begins is said to the one who asks, and not taken for an empty one', async () => {
   await api.fails(9)
   const later = { ...atOnce, policy: { ...quick, initialDelayMs: 60_000 } }
@@ -124,15 +103,4 @@ test('storage that fails as an object begins is said to the one who asks, and no
     expect(await begun.list()).toHaveLength(1)
     expect(await begun.ask('cancel', taskId)).toBe('cancelled')
   }
-})
-
-test('a run that failed says so to onRun', async () => {
-  await api.fails(1)
-  // before there is an alarm: afterwards, the first could ring sooner than it is broken
-  await object.ask('breaks', { calls: ['exec'], alarms: 1, after: 0 })
-  await edge.call(api.orders('told'), order('told'), { ...atOnce, policy: { ...quick, initialDelayMs: 200 } })
-  await soon(async () => (await object.look()).runs.length).toBeGreaterThan(0)
-  const [first] = (await object.look()).runs
-  expect(first?.error).toContain('the test lets storage.exec fail')
-  expect(first?.nextRunAt).toBeGreaterThan(0)
 })

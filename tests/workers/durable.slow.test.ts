@@ -82,3 +82,40 @@ test('S1 an object aborted while it takes tasks has those that were answered wit
   expect(accepted.length).toBeGreaterThan(0)
   expect(accepted.filter((taskId) => !kept.has(taskId))).toEqual([])
 })
+
+const IN_FLIGHT = 12
+const BLOWS = 3
+const blows: readonly (readonly [string, () => Promise<void>])[] = [
+  ['is aborted', () => object.abort()],
+  [
+    'dies with its process (SIGKILL)',
+    async () => {
+      await edge.kill()
+      await edge.start()
+    },
+  ],
+]
+
+test.each(blows)(
+  'S1 an object that %s in the middle of a fetch: no task is lost, each has one effect under one key',
+  async (_, strike) => {
+    // each is told nothing of the work that was done, twice
+    await api.fails(2, 'reset_after')
+    await api.server.configure({ latencyMs: [200, 500] })
+    const intents = Array.from({ length: IN_FLIGHT }, (_, at) => `order-${at}`)
+    const calls = intents.map((intent) => ({ url: api.orders(intent), init: order(intent) }))
+    const { answers } = await edge.calls(calls, { ...atOnce, policy: { ...quick, maxAttempts: 20 } })
+    const ids = answers.map(taskOf).sort()
+
+    for (let blow = 0; blow < BLOWS; blow++) {
+      await soon(async () => (await api.server.report()).outcomes.open ?? 0).toBeGreaterThan(0)
+      await strike()
+      expect((await object.list()).map(({ taskId }) => taskId)).toEqual(ids)
+    }
+    await soon(async () => (await object.list({ status: 'SUCCEEDED' })).length).toBe(IN_FLIGHT)
+
+    const report = await api.server.report()
+    expect(report.outcomes.caller_gone, 'attempts that lost their object').toBeGreaterThanOrEqual(BLOWS)
+    await oneEach(IN_FLIGHT)
+  },
+)

@@ -1,28 +1,16 @@
 /** Whatever a request is made of, the object sends the same; whoever made it need not be there any more. */
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
 import { type Answer, Edge, type EdgeObject } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
-import { digestOf, Origin } from './origin.ts'
+import { digestOf, originDuringTests } from './origin.ts'
 
-const origin = new Origin()
-let edge: Edge
-let object: EdgeObject
+const origin = originDuringTests()
 
-beforeAll(async () => {
-  await origin.listen()
-  edge = await Edge.start({ object: noGates })
-  object = edge.object({ origin: origin.url })
-})
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]()
-  await origin.close()
-})
-beforeEach(() => {
-  origin.seen.length = 0
-  origin.answers = {}
-})
+const edge = duringTests(() => Edge.start({ object: noGates }))
+const object = (): EdgeObject => edge.object({ origin: origin.url })
 
 test.each([
   ['empty', ''],
@@ -33,7 +21,7 @@ test.each([
   origin.answers = { [path]: [[503], [200]] }
   const answer = await edge.call(`${origin.url}${path}`, { method: 'PUT', body }, atOnce)
   expect(answer.status).toBe(202)
-  await reaches(object, taskOf(answer), 'SUCCEEDED')
+  await reaches(object(), taskOf(answer), 'SUCCEEDED')
   expect(origin.seen.map(({ digest }) => digest)).toEqual([digestOf(body), digestOf(body)])
 })
 
@@ -47,7 +35,7 @@ test.each([
   const { answers } = await edge.calls([{ url, init: { method: 'PUT', headers, body: 'tea' }, as }], atOnce)
   const answer = answers[0] as Answer
   expect(answer.status).toBe(202)
-  await reaches(object, taskOf(answer), 'SUCCEEDED')
+  await reaches(object(), taskOf(answer), 'SUCCEEDED')
   expect(origin.seen).toMatchObject([
     { digest: digestOf('tea'), headers },
     { digest: digestOf('tea'), headers },
@@ -70,7 +58,7 @@ test('a caller who leaves while the Worker still tries has its task handed over 
   await soon(() => origin.seen.length).toBe(4)
   expect(new Set(origin.seen.map(({ key }) => key)).size).toBe(1)
   await soon(async () =>
-    (await object.list({ status: 'SUCCEEDED' })).some(({ targetUrl }) => targetUrl.endsWith('/left')),
+    (await object().list({ status: 'SUCCEEDED' })).some(({ targetUrl }) => targetUrl.endsWith('/left')),
   ).toBe(true)
 })
 
@@ -103,7 +91,7 @@ test('enqueue hands over without an attempt from the Worker, and says how safe t
   const { answers } = await edge.calls([call], patient)
   const receipt = answers[0]?.receipt
   expect(receipt).toMatchObject({ durability: 'replicated', deduplicated: false })
-  await reaches(object, receipt?.taskId as string, 'SUCCEEDED')
+  await reaches(object(), receipt?.taskId as string, 'SUCCEEDED')
   expect(origin.seen.map(({ path, key }) => [path, key])).toEqual([['/enqueued', receipt?.idempotencyKey]])
 })
 

@@ -1,51 +1,19 @@
 /** An object was made for one principal and one origin: what is of another is neither taken nor sent. */
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { laneName, type NewTask } from '../../js/api/store.ts'
-import { newTask } from '../js/store-contract/kit.ts'
+import { expect, test } from 'vitest'
+import { laneName } from '../../js/api/store.ts'
+import { duringTests } from '../during.ts'
 import { atOnce, noGates, quick, taskOf } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
-import { Origin } from './origin.ts'
+import { originDuringTests } from './origin.ts'
 
-const home = new Origin()
-const evil = new Origin()
-let edge: Edge
+const home = originDuringTests()
+const evil = originDuringTests()
 
-beforeAll(async () => {
-  await home.listen()
-  await evil.listen()
-  edge = await Edge.start({ object: noGates, token: 'Bearer of-the-object' })
-})
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]()
-  await home.close()
-  await evil.close()
-})
-beforeEach(() => {
-  home.seen.length = evil.seen.length = 0
-  home.answers = evil.answers = {}
-})
+const edge = duringTests(() => Edge.start({ object: noGates, token: 'Bearer of-the-object' }))
 
 const post = { method: 'POST', body: '{}' }
-let made = 0
-const taskFor = (principal: string | null, origin: string, given: Partial<NewTask> = {}): NewTask =>
-  newTask(++made, { principal, origin, withheldHeaders: [], ...given })
-
-test.each([
-  ['another principal', () => taskFor('ben', home.url)],
-  ['no principal', () => taskFor(null, home.url)],
-  ['another origin', () => taskFor('ann', evil.url)],
-  ['a target that is not its lane’s', () => taskFor('ann', home.url, { targetUrl: `${evil.url}/orders` })],
-])('S16 a task of %s is refused with a code, and nothing of it is kept', async (_, task) => {
-  const object = edge.object({ origin: home.url, principal: 'ann' })
-  const before = (await object.list()).length
-  const taken = await object.ask('enqueue', [task(), taskFor('ann', home.url)])
-  expect(taken).toMatchObject([{ outcome: 'refused', code: 'WRONG_OBJECT' }, { outcome: 'stored' }])
-  await soon(() => home.seen.length).toBe(1)
-  expect(evil.seen).toEqual([])
-  expect(await object.list()).toHaveLength(before + 1)
-})
 
 test.each([
   ['its target', 'amy', (url: string) => [`UPDATE tasks SET targetUrl = '${url}/stolen'`]],

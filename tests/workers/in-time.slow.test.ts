@@ -1,6 +1,7 @@
 /** Whatever befalls a call in a Worker, its caller has an answer in time, and what may not be stored is not. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
 import { type Answer, type Answers, Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
@@ -10,13 +11,9 @@ import { Origin } from './origin.ts'
 const IN_TIME_MS = 12_000
 
 const origins: Origin[] = []
-let edge: Edge
 
-beforeAll(async () => {
-  edge = await Edge.start({ object: noGates })
-})
+const edge = duringTests(() => Edge.start({ object: noGates }))
 afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]()
   await Promise.all(origins.map((origin) => origin.close()))
 })
 

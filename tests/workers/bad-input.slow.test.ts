@@ -1,19 +1,15 @@
 /** What is wrong is said, and where a task cannot be taken its caller has what plain fetch would give. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { apiDuringTests, atOnce, noGates, order, quick, taskOf } from './api.ts'
 import { Edge, type EdgeObject } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
 
 const api = apiDuringTests()
-let edge: Edge
-let object: EdgeObject
 
-beforeAll(async () => {
-  edge = await Edge.start({ object: { ...noGates, capacityBytes: 4_000_000 }, api: api.url })
-  object = edge.object({ origin: new URL(api.url).origin })
-})
-afterAll(() => edge?.[Symbol.asyncDispose]())
+const edge = duringTests(() => Edge.start({ object: { ...noGates, capacityBytes: 4_000_000 }, api: api.url }))
+const object = (): EdgeObject => edge.object({ origin: new URL(api.url).origin })
 
 test.each([
   ['missing', 'NOTHING', 'undefined'],
@@ -25,26 +21,6 @@ test.each([
   expect(refused?.message).toContain('queue')
   expect(refused?.message).toContain('RedriveObject')
   expect(refused?.message).toContain('"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Outbox"] }]')
-})
-
-test('a binding of another class is noticed when a task is handed over: the caller has its own answer', async () => {
-  await api.fails(9)
-  const { answers, degraded } = await edge.calls([{ url: api.orders('other'), init: order('other') }], atOnce, 'OTHER')
-  expect(answers).toMatchObject([{ status: 503 }])
-  expect(degraded).toHaveLength(1)
-  expect(degraded[0]?.message).toContain('RedriveObject')
-})
-
-test('an option that the object does not have is told at the first call, by name, while all is well', async () => {
-  await using other = await Edge.start({ object: { credental: {} } })
-  const calls = [
-    { url: api.orders('well'), init: order('well') },
-    { url: api.orders('later'), init: order('later'), as: 'enqueue', after: 0 },
-  ] as const
-  const { answers, degraded } = await other.calls(calls)
-  const words = expect.stringContaining("options.credental: no such option; did you mean 'credentials'")
-  expect(answers).toMatchObject([{ status: 200 }, { error: { code: 'OBJECT_MISCONFIGURED', message: words } }])
-  expect(degraded).toMatchObject([{ code: 'object_misconfigured', message: words }])
 })
 
 test('a fetch that another request has made refuses each call, and sends nothing', async () => {
@@ -176,7 +152,7 @@ test('S6 the same key with another request is a conflict: the caller hears of it
   const elsewhere = { url: `${api.url}/api/elsewhere`, init: keyed('{"pieces":1}'), as: 'enqueue' } as const
   const { answers } = await edge.calls([elsewhere], options)
   expect(answers[0]?.error?.message).toContain(`a request to another URL, task ${taskOf(first)}`)
-  await reaches(object, taskOf(first), 'SUCCEEDED')
+  await reaches(object(), taskOf(first), 'SUCCEEDED')
 })
 
 test('S14 the same key and the same request is the task that is there', async () => {
@@ -211,14 +187,16 @@ test('an alarm of an object that never had a task does nothing, and does not thr
 
 test('what is no task is refused, and a task beside it is taken', async () => {
   for (const nonsense of [[{}], [null], ['task'], 'tasks', [{ taskId: 7 }]]) {
-    const answer = await object.ask('enqueue', nonsense).catch((error: Error) => error)
+    const answer = await object()
+      .ask('enqueue', nonsense)
+      .catch((error: Error) => error)
     const said = answer instanceof Error ? answer.message : JSON.stringify(answer)
     expect(answer instanceof Error || said.includes('refused'), `${JSON.stringify(nonsense)}: ${said}`).toBe(true)
   }
-  expect(await object.get('no such task')).toBe(null)
-  expect(await object.ask('cancel', 'no such task')).toBe('gone')
-  await expect(object.ask('list', { limit: -1 })).rejects.toThrow('limit')
-  await expect(object.ask('holdLane', -1)).rejects.toThrow('forMs')
+  expect(await object().get('no such task')).toBe(null)
+  expect(await object().ask('cancel', 'no such task')).toBe('gone')
+  await expect(object().ask('list', { limit: -1 })).rejects.toThrow('limit')
+  await expect(object().ask('holdLane', -1)).rejects.toThrow('forMs')
 })
 
 test('what is misspelt deletes nothing and puts nothing back', async () => {

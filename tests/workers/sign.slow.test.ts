@@ -1,12 +1,13 @@
 /** A signature is made by what sends the attempt, the Worker or its object, and neither hands it over nor stores it. */
 
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { QueueStats } from '../../js/index.ts'
+import { duringTests } from '../during.ts'
 import { noGates, patient, taskOf } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
-import { Origin, type Seen } from './origin.ts'
+import { originDuringTests, type Seen } from './origin.ts'
 
 const OF_THE_WORKER = 'of-the-worker'
 const OF_THE_OBJECT = 'of-the-object'
@@ -14,21 +15,9 @@ const BODY = '{"type":"order.paid"}'
 const post = { method: 'POST', headers: { 'webhook-id': 'msg_1' }, body: BODY }
 const kept = { sanitize: { persistHeaders: ['webhook-id'] } }
 
-const origin = new Origin()
-let edge: Edge
+const origin = originDuringTests()
 
-beforeAll(async () => {
-  await origin.listen()
-  edge = await Edge.start({ object: { ...noGates, ...kept }, secret: OF_THE_OBJECT })
-})
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]()
-  await origin.close()
-})
-beforeEach(() => {
-  origin.seen.length = 0
-  origin.answers = {}
-})
+const edge = duringTests(() => Edge.start({ object: { ...noGates, ...kept }, secret: OF_THE_OBJECT }))
 
 /** The secret that an attempt is signed with, and the moment that its signature is of. */
 function signedBy({ headers }: Seen): { readonly secret: string | undefined; readonly at: number } {

@@ -1,17 +1,14 @@
 /** While the request lives, retries are made where it is; no object hears of them. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { apiDuringTests, order, patient, quick } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { Origin } from './origin.ts'
 
 const api = apiDuringTests()
-let edge: Edge
 
-beforeAll(async () => {
-  edge = await Edge.start({ api: api.url, worker: patient })
-})
-afterAll(() => edge?.[Symbol.asyncDispose]())
+const edge = duringTests(() => Edge.start({ api: api.url, worker: patient }))
 
 test('a call that succeeds is one request, and an object keeps nothing', async () => {
   const answer = await edge.call(api.orders('calm'), order('calm'), patient)
@@ -71,14 +68,6 @@ test.each(['GET', 'HEAD'])('%s is not handed over: nobody would hear what it bri
   expect(edge.objects()).toBe(0)
 })
 
-test('S12 what is sensitive is not handed over', async () => {
-  await api.fails(9)
-  const init = { ...order('sensitive'), redrive: { sensitive: true } }
-  const answer = await edge.call(api.orders('sensitive'), init, { ...patient, inlineAttempts: 2 })
-  expect(answer.status).toBe(503)
-  expect(edge.objects()).toBe(0)
-})
-
 test('redrive: false is plain fetch', async () => {
   await api.fails(1)
   const answer = await edge.call(api.orders('off'), { ...order('off'), redrive: false }, patient)
@@ -135,28 +124,6 @@ test('a call waits in the Worker no longer than it may', async () => {
   expect(performance.now() - startedAt).toBeLessThan(10_000)
   expect(answer.status).toBe(202)
   expect(await api.saw('slow')).toMatchObject({ attempts: 1 })
-})
-
-test('L6 an origin that fails again and again is not asked from here, but for a probe: each call is handed over', async () => {
-  await using origin = new Origin()
-  await origin.listen()
-  const paths = Array.from({ length: 40 }, (_, at) => `/outage-${at}`)
-  origin.answers = Object.fromEntries(paths.map((path) => [path, [[503]]]))
-  const policy = { ...quick, initialDelayMs: 200, maxAttempts: 100 }
-  let lastTenAt = 0
-  for (const [at, path] of paths.entries()) {
-    if (at === paths.length - 10) lastTenAt = performance.now()
-    const answer = await edge.call(`${origin.url}${path}`, { method: 'POST', body: '{}' }, { policy })
-    expect(answer.status).toBe(202)
-  }
-  // the object's attempts have its token
-  const attempts = paths.map(
-    (path) => origin.seen.filter((seen) => seen.path === path && seen.authorization === undefined).length,
-  )
-  expect(attempts[0]).toBe(3)
-  // beyond doubt by then: one probe each time that the circuit has been open for a second or more
-  const seconds = (performance.now() - lastTenAt) / 1_000
-  expect(attempts.slice(-10).reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(1 + seconds)
 })
 
 test('what is handed over is kept in an object, which the count above sees', async () => {

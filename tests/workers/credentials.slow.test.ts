@@ -1,32 +1,17 @@
 /** Secrets are not handed over: the object asks for its own, and shows them to nobody but the origin. */
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
-import { Origin } from './origin.ts'
+import { originDuringTests } from './origin.ts'
 
-const origin = new Origin()
-const elsewhere = new Origin()
-let edge: Edge
-let bare: Edge
+const origin = originDuringTests()
+const elsewhere = originDuringTests()
 
-beforeAll(async () => {
-  await origin.listen()
-  await elsewhere.listen()
-  edge = await Edge.start({ object: noGates, token: 'Bearer of-the-object' })
-  bare = await Edge.start({ object: noGates, token: null })
-})
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]()
-  await bare?.[Symbol.asyncDispose]()
-  await origin.close()
-  await elsewhere.close()
-})
-beforeEach(() => {
-  origin.seen.length = elsewhere.seen.length = 0
-  origin.answers = elsewhere.answers = {}
-})
+const edge = duringTests(() => Edge.start({ object: noGates, token: 'Bearer of-the-object' }))
+const bare = duringTests(() => Edge.start({ object: noGates, token: null }))
 
 const post = { method: 'POST', headers: { authorization: 'Bearer of-the-caller' }, body: '{}' }
 

@@ -1,6 +1,7 @@
 /** An object has the gates of any queue: an origin that is down is asked now and then, and what waits goes out when it is well. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { apiDuringTests, atOnce, order, quick, taskOf } from './api.ts'
 import { type Answer, Edge, type EdgeObject } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
@@ -14,14 +15,9 @@ const TASKS = 50
 const MOST_BEFORE_OPEN = 3 + 3 + 2_500 / 250
 
 const api = apiDuringTests()
-let edge: Edge
-let object: EdgeObject
 
-beforeAll(async () => {
-  edge = await Edge.start({ object: {} })
-  object = edge.object({ origin: new URL(api.url).origin })
-})
-afterAll(() => edge?.[Symbol.asyncDispose]())
+const edge = duringTests(() => Edge.start({ object: {} }))
+const object = (): EdgeObject => edge.object({ origin: new URL(api.url).origin })
 
 const calls = (kind: string, count: number) =>
   Array.from({ length: count }, (_, at) => ({ url: api.orders(`${kind}-${at}`), init: order(`${kind}-${at}`) }))
@@ -31,10 +27,10 @@ test('L6 what waits for an origin that is down goes out when it is well, no more
   await api.fails(1_000)
   const { answers } = await edge.calls(calls('task', TASKS), patience)
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
-  await soon(async () => (await object.look()).runs.length).toBeGreaterThan(0)
+  await soon(async () => (await object().look()).runs.length).toBeGreaterThan(0)
 
   await api.fails(0)
-  await soon(async () => (await object.ask<{ depth: number }>('stats')).depth).toBe(0)
+  await soon(async () => (await object().ask<{ depth: number }>('stats')).depth).toBe(0)
   const report = await api.server.report()
   expect(report.effectsPerIntent).toEqual({ min: 1, max: 1, notOne: [] })
   expect(report.inFlight.queueMax, 'S7').toBeLessThanOrEqual(3)
