@@ -33,34 +33,3 @@ test('workerd runs the queue from the static module', async () => {
     await miniflare.dispose()
   }
 })
-
-const keyed = `
-import { RetryQueue } from 'redrive'
-export default {
-  async fetch(request) {
-    const api = new URL(request.url).searchParams.get('api')
-    const queue = new RetryQueue({
-      idempotency: { mode: 'content', scope: 'all' },
-      policy: { initialDelayMs: 1, jitterType: 'NONE' },
-    })
-    const degraded = []
-    queue.on('degraded', ({ code }) => degraded.push(code))
-    const response = await queue.fetch(api, { method: 'POST', body: 'tea' })
-    const { idempotencyKey } = await queue.enqueue(api, { method: 'POST', body: 'tea', redrive: { allowMemory: true } })
-    return Response.json({ status: response.status, digits: idempotencyKey.length, degraded })
-  }
-}
-`
-
-test('workerd makes content keys from the second static module', async () => {
-  await using server = await flakyServer()
-  using project = consumer({ 'worker.js': keyed })
-  const miniflare = workerd(await workerModules(project.folder))
-  try {
-    const api = `${server.origin}/api/keyed`
-    const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
-    expect(await response.json()).toEqual({ status: 200, digits: 64, degraded: [] })
-  } finally {
-    await miniflare.dispose()
-  }
-})

@@ -1,10 +1,11 @@
 // examples/next as its reader gets it, built and started: a server component, a route handler and a client component each
 // call something that fails once. Beside it a route on the edge.
+
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { launch } from '../../browser/chromium.ts'
+import { duringTests } from '../../during.ts'
 import { freePort } from '../../servers/free-port.ts'
 import { aroundTheFirstCall } from '../browser.ts'
 import { started } from '../children.ts'
@@ -26,11 +27,7 @@ const BUDGET: Budget = { before: 150_000, after: 233_000 }
 
 vi.setConfig({ testTimeout: 240_000 }) // two builds of a framework, maybe on a busy machine
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 
 const next = join(modules, 'next', 'dist', 'bin', 'next')
 

@@ -1,14 +1,12 @@
 // Every snippet of docs/index.md and docs/guide/ is run as it stands, against the packed package and a server whose first answer is a 503.
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import * as esbuild from 'esbuild'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
 import { eventually } from '../js/eventually.ts'
-import { consumer, plainEnv } from './consumer.ts'
+import { esbuilt } from './builds.ts'
+import { consumer } from './consumer.ts'
 import { type FlakyServer, flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocksOf, toServer } from './snippets.ts'
@@ -31,8 +29,7 @@ function snippet(name: string, word: string): string {
 /** What a snippet prints in Node, to a server of its own. */
 async function printed(code: string, api: FlakyServer): Promise<string> {
   using project = consumer({ 'main.mjs': toServer(code, api.origin) })
-  const options = { cwd: project.folder, env: plainEnv() }
-  return (await promisify(execFile)(process.execPath, ['main.mjs'], options)).stdout
+  return project.run(process.execPath, 'main.mjs')
 }
 
 test('the first retry prints what is shown', async () => {
@@ -83,18 +80,7 @@ async function siteOf(code: string): Promise<{
 }> {
   const project = consumer({ 'dist/index.html': html, 'main.js': code })
   onTestFinished(() => project[Symbol.dispose]())
-  const options = {
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    outdir: 'dist',
-    logLevel: 'silent',
-  } as const
-  await esbuild.build({
-    absWorkingDir: project.folder,
-    entryPoints: ['main.js'],
-    ...options,
-  })
+  await esbuilt(project)
   const site = await flakyServer(join(project.folder, 'dist'))
   onTestFinished(() => site[Symbol.asyncDispose]())
   const browser = await launch()

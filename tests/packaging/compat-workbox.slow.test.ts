@@ -1,9 +1,9 @@
 // The snippets of docs/compat-workbox.md, each as a service worker of the package as it is published, bundled as a user does it.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as esbuild from 'esbuild'
 import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { esbuilt } from './builds.ts'
 import { consumer } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
@@ -24,8 +24,7 @@ async function stores(which: number): Promise<undefined> {
       reply.postMessage(await queue.size())
     })`
   using project = consumer({ 'dist/index.html': html, 'sw.js': code })
-  const options = { bundle: true, outdir: 'dist', logLevel: 'silent' } as const
-  await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['sw.js'], ...options })
+  await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife' })
   await using server = await flakyServer(join(project.folder, 'dist'))
   await using browser = await launch()
   await using tab = await browser.newPage()

@@ -1,19 +1,17 @@
 // examples/react as its reader has it, built by Vite: a list of tasks that every tab shows alike, and the words for each state.
+
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { launch } from '../../browser/chromium.ts'
+import { duringTests } from '../../during.ts'
 import { eventually } from '../../js/eventually.ts'
 import { copyOf, examples, type Served, serve, start, vite } from '../example.ts'
 import { modules } from './installed.ts'
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 
 const errors: Error[] = []
 afterEach(() => expect(errors.splice(0)).toEqual([]))

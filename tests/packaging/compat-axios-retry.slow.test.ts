@@ -1,13 +1,11 @@
 // The snippets of docs/compat-axios-retry.md as they stand, by `import`, by `require` and in a page, against a server whose first answer
 // is a 503.
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import * as esbuild from 'esbuild'
 import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { consumer, link, plainEnv, versioned } from './consumer.ts'
+import { esbuilt } from './builds.ts'
+import { consumer, link, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocksOf, toServer } from './snippets.ts'
@@ -21,8 +19,7 @@ const [first = '', withQueue = ''] = snippets
 async function printed(name: string, code: string): Promise<string> {
   using project = consumer({ [name]: code })
   link(project, 'axios')
-  const { stdout } = await promisify(execFile)(process.execPath, [name], { cwd: project.folder, env: plainEnv() })
-  return stdout.trim()
+  return (await project.run(process.execPath, name)).trim()
 }
 
 const required = (code: string): string =>
@@ -58,8 +55,7 @@ tries(axios, 'redrive/compat/axios-retry: in a page, bundled by esbuild', async 
   const code = first.replace('https://api.example.com', '/api').replace('console.log(data)', 'document.title = data')
   using project = consumer({ 'dist/index.html': html, 'main.js': code })
   link(project, 'axios')
-  const options = { bundle: true, splitting: true, format: 'esm', outdir: 'dist', logLevel: 'silent' } as const
-  await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['main.js'], ...options })
+  await esbuilt(project)
   await using server = await flakyServer(join(project.folder, 'dist'))
   await using browser = await launch()
   await using tab = await browser.newPage()

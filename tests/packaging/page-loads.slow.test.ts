@@ -1,19 +1,16 @@
 // The files that `npm run check` weighs are those that a browser asks for, at the times that it says.
+
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { partsOf } from '../../scripts/check/pages.mjs'
 import { launch } from '../browser/chromium.ts'
+import { duringTests } from '../during.ts'
 import { aroundTheFirstCall, runPage } from './browser.ts'
 import { pageOf } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 afterEach(() => {
   vi.unstubAllEnvs()
 })
@@ -54,14 +51,9 @@ test.each(bundlers)(
     const { parts, before, after } = await loads(bundler, '{}')
     expect(before).toEqual([...parts.atOnce].sort())
     expect(after).toEqual([...parts.atOnce, ...parts.atIdle].sort())
-  },
-)
-
-test.each(bundlers)(
-  '%s: a page with a principal asks for store and keys module too, and for nothing else',
-  async (bundler) => {
-    const { parts, before, after } = await loads(bundler, "{ durable: true, principal: 'ann' }")
-    expect(before).toEqual([...parts.atOnce].sort())
-    expect(after).toEqual([...parts.atOnce, ...parts.atIdle, ...parts.withPrincipal, ...parts.forKeys].sort())
+    const durable = await loads(bundler, "{ durable: true, principal: 'ann' }")
+    expect(durable.before).toEqual([...durable.parts.atOnce].sort())
+    const { atOnce, atIdle, withPrincipal, forKeys } = durable.parts
+    expect(durable.after, 'with a principal').toEqual([...atOnce, ...atIdle, ...withPrincipal, ...forKeys].sort())
   },
 )

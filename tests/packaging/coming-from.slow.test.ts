@@ -1,12 +1,10 @@
 // Every snippet of docs/coming-from.md is run as it stands, before and after, against a server whose first answer is a 503.
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import * as esbuild from 'esbuild'
 import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { consumer, link, plainEnv } from './consumer.ts'
+import { esbuilt } from './builds.ts'
+import { consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 
@@ -37,9 +35,7 @@ for (const [heading, modules, answer] of inNode) {
     const code = snippets(heading)[which].replaceAll('https://api.example.com', `${server.origin}/api`)
     using project = consumer({ 'main.mjs': code })
     for (const name of modules) link(project, name)
-    const options = { cwd: project.folder, env: plainEnv() }
-    const { stdout } = await promisify(execFile)(process.execPath, ['main.mjs'], options)
-    expect(stdout.trim()).toBe(answer)
+    expect((await project.run(process.execPath, 'main.mjs')).trim()).toBe(answer)
     expect(server.hits('/api/orders/1')).toBe(2)
   })
 }
@@ -54,13 +50,8 @@ test('Workbox background sync, before: a request without an answer waits in its 
     'sw.js': snippets('Workbox background sync')[0],
   })
   for (const name of ['workbox-background-sync', 'workbox-core', 'idb']) link(project, name)
-  const options = {
-    bundle: true,
-    outdir: 'dist',
-    logLevel: 'silent',
-    define: { 'process.env.NODE_ENV': '"production"' },
-  } as const
-  await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['sw.js'], ...options })
+  const define = { 'process.env.NODE_ENV': '"production"' }
+  await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife', define })
   await using server = await flakyServer(join(project.folder, 'dist'))
   await using browser = await launch()
   await using tab = await browser.newPage()
@@ -78,8 +69,7 @@ test('Workbox background sync, before: a request without an answer waits in its 
 
 test('Workbox background sync, after: in a page', async () => {
   using project = consumer({ 'dist/index.html': html, 'main.js': snippets('Workbox background sync')[1] })
-  const options = { bundle: true, splitting: true, format: 'esm', outdir: 'dist', logLevel: 'silent' } as const
-  await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['main.js'], ...options })
+  await esbuilt(project)
   await using server = await flakyServer(join(project.folder, 'dist'))
   await using browser = await launch()
   await using tab = await browser.newPage()

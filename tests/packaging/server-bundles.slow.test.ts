@@ -1,8 +1,8 @@
 // Bundled for Node, as servers and functions are deployed: one folder, and nothing installed beside it.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import * as esbuild from 'esbuild'
 import { expect } from 'vitest'
+import { esbuilt, webpacked } from './builds.ts'
 import { type Consumer, consumer, expected, program, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { tries } from './tries.ts'
@@ -29,30 +29,14 @@ for (const format of ['esm', 'cjs'] as const) {
   tries(versioned('esbuild', 'esbuild'), `--platform=node --format=${format}`, async () => {
     using project = consumer(files)
     const extension = format === 'esm' ? '.mjs' : '.cjs'
-    const result = await esbuild.build({
-      absWorkingDir: project.folder,
-      entryPoints: ['main.js'],
-      bundle: true,
-      platform: 'node',
-      format,
-      outdir: 'dist',
-      outExtension: { '.js': extension },
-      logLevel: 'silent',
-    })
-    expect(result.warnings).toEqual([])
+    const node = { platform: 'node', format, splitting: false, outExtension: { '.js': extension } } as const
+    await esbuilt(project, node)
     return await ran(project, `main${extension}`)
   })
 }
 
 tries(versioned('webpack', 'webpack'), 'target node', async () => {
   using project = consumer({ 'src/index.js': files['main.js'], 'src/queue.js': files['queue.js'] })
-  const { default: webpack } = await import('webpack')
-  const stats = await new Promise<import('webpack').Stats | undefined>((resolve, reject) => {
-    const output = { path: join(project.folder, 'dist') }
-    const compiler = webpack({ context: project.folder, mode: 'production', target: 'node', output })
-    if (compiler === null) return reject(new Error('webpack made no compiler'))
-    compiler.run((error, result) => compiler.close(() => (error ? reject(error) : resolve(result))))
-  })
-  expect(stats?.toJson({ all: false, errors: true, warnings: true })).toMatchObject({ errors: [], warnings: [] })
+  await webpacked(project, { target: 'node' })
   return await ran(project, 'main.js')
 })

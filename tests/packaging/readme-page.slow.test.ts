@@ -1,11 +1,13 @@
 // The recipes for pages of the README and of docs/recipes.md, each bundled as a user would, in a real browser, with one order. Those that name an API are
 // run from a page of another origin than that API's, as most are.
+
 import { join } from 'node:path'
-import * as esbuild from 'esbuild'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
+import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
 import { type FlakyServer, flakyServer } from './flaky-server.ts'
 import { snippet } from './snippets.ts'
@@ -13,11 +15,7 @@ import { snippet } from './snippets.ts'
 const page = `<!doctype html><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,">
 <form><input name="place"><button>Send</button></form><script type="module" src="/main.js"></script>`
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 
 interface Tab {
   readonly page: Page
@@ -31,8 +29,7 @@ async function open(word: string, api?: string): Promise<Tab> {
   const project = consumer({ 'dist/index.html': page, 'main.js': snippet(word, api) })
   onTestFinished(() => project[Symbol.dispose]())
   link(project, 'axios')
-  const options = { bundle: true, splitting: true, format: 'esm', outdir: 'dist', logLevel: 'silent' } as const
-  await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['main.js'], ...options })
+  await esbuilt(project)
   const site = await flakyServer(join(project.folder, 'dist'))
   onTestFinished(() => site[Symbol.asyncDispose]())
   const tab = await browser.newPage()

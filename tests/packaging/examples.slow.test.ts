@@ -1,21 +1,19 @@
 // The examples as those who copy a folder have them: its files untouched, the package from the tarball, and the server
 // that its README names. What the page says is held against what the server saw.
+
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
 import { tools } from '../browser/sync-site.ts'
+import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
 import { isMade } from './consumer.ts'
 import { copyOf, examples, serve, start, vite } from './example.ts'
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 
 const errors: Error[] = []
 afterEach(() => expect(errors.splice(0)).toEqual([]))

@@ -1,12 +1,13 @@
 // The module from where the user wants it: `redrive/redrive.wasm`, handed over in each shape that `options.wasm` takes,
 // from the tarball, in Node and in a page.
+
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import * as esbuild from 'esbuild'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { duringTests } from '../during.ts'
 import { runPage } from './browser.ts'
+import { esbuilt } from './builds.ts'
 import { consumer, expected, inPage, pageOf, program } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { unpacked } from './pack.ts'
@@ -52,16 +53,11 @@ async function inNode(code: string): Promise<unknown> {
   return await project.node('main.mjs', `${server.origin}/api/given`)
 }
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 
 async function inAPage(code: string): Promise<unknown> {
   using project = consumer({ 'dist/index.html': pageOf('/main.js'), 'main.js': inPage, 'queue.js': code })
-  const options = { bundle: true, format: 'esm', outdir: 'dist', logLevel: 'silent' } as const
-  await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['main.js'], ...options })
+  await esbuilt(project, { splitting: false })
   for (const name of ['redrive.wasm', 'redrive-keys.wasm']) {
     cpSync(join(unpacked, name), join(project.folder, 'dist', name))
   }

@@ -136,39 +136,22 @@ function down() {
   return { count, fetch: fetch as typeof globalThis.fetch }
 }
 
-test('ky makes 3 attempts by itself, and none with retry: 0', async () => {
-  for (const [retry, asked] of [
-    [{ delay: () => 0 }, 3],
-    [0, 1],
-  ] as const) {
-    const { count, fetch } = down()
-    await expect(ky.get('https://api.example.com', { fetch, retry })).rejects.toThrow('503')
-    expect(count.asked).toBe(asked)
-  }
-})
+type Fetch = typeof globalThis.fetch
+const URL_OF_NONE = 'https://api.example.com'
+const octokit = (fetch: Fetch, retry: object) =>
+  new Octokit({ request: { fetch }, retry, throttle: { enabled: false } }).rest.repos.get({ owner: 'a', repo: 'b' })
 
-test('ofetch makes 2 attempts of a GET by itself, and one with retry: 0', async () => {
-  for (const [retry, asked] of [
-    [undefined, 2],
-    [0, 1],
-  ] as const) {
-    const { count, fetch } = down()
-    const api = createFetch({ fetch, defaults: retry === undefined ? {} : { retry } })
-    await expect(api('https://api.example.com')).rejects.toThrow('503')
-    expect(count.asked).toBe(asked)
-  }
-})
-
-test('Octokit makes 4 attempts by itself, and one with retry switched off', async () => {
-  for (const [retry, asked] of [
-    [{ retryAfterBaseValue: 0 }, 4],
-    [{ enabled: false }, 1],
-  ] as const) {
-    const { count, fetch } = down()
-    const octokit = new Octokit({ request: { fetch }, retry, throttle: { enabled: false } })
-    await expect(octokit.rest.repos.get({ owner: 'example', repo: 'orders' })).rejects.toThrow()
-    expect(count.asked).toBe(asked)
-  }
+test.each<[string, number, (fetch: Fetch) => Promise<unknown>]>([
+  ['ky', 3, (fetch) => ky.get(URL_OF_NONE, { fetch, retry: { delay: () => 0 } })],
+  ['ky with retry: 0', 1, (fetch) => ky.get(URL_OF_NONE, { fetch, retry: 0 })],
+  ['ofetch', 2, (fetch) => createFetch({ fetch })(URL_OF_NONE)],
+  ['ofetch with retry: 0', 1, (fetch) => createFetch({ fetch, defaults: { retry: 0 } })(URL_OF_NONE)],
+  ['Octokit', 4, (fetch) => octokit(fetch, { retryAfterBaseValue: 0 })],
+  ['Octokit with retry switched off', 1, (fetch) => octokit(fetch, { enabled: false })],
+])('%s makes %i attempts of a GET by itself', async (_, attempts, ask) => {
+  const { count, fetch } = down()
+  await expect(ask(fetch)).rejects.toThrow()
+  expect(count.asked).toBe(attempts)
 })
 
 test('OpenAI, Stripe and got make 2 retries unless told otherwise, within the time limits of the page', () => {

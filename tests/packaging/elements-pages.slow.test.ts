@@ -1,10 +1,12 @@
 // The snippets of docs/lab.md and docs/inspector.md, each in a page of its own, as their readers copy them.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as esbuild from 'esbuild'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { duringTests } from '../during.ts'
+import { esbuilt } from './builds.ts'
 import { consumer } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
@@ -14,11 +16,7 @@ const pages = ['docs/lab.md', 'docs/inspector.md'].map((name) => readFileSync(jo
 const blocks = ['html', 'js', 'ts'].flatMap((kind) => pages.flatMap((text) => blocksOf(text, kind)))
 const ran = new Set<string>()
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser?.close())
+const browser = duringTests(() => launch())
 
 /** The snippet that holds `word`. */
 function block(word: string): string {
@@ -37,15 +35,7 @@ async function open(
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,"><body>${markup}<script type="module" src="/main.js"></script></body></html>`
   const project = consumer({ 'dist/index.html': html, 'main.ts': script })
   onTestFinished(() => project[Symbol.dispose]())
-  await esbuild.build({
-    absWorkingDir: project.folder,
-    entryPoints: ['main.ts'],
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    outdir: 'dist',
-    logLevel: 'silent',
-  })
+  await esbuilt(project, { entryPoints: ['main.ts'] })
   const site = await flakyServer(join(project.folder, 'dist'))
   onTestFinished(() => site[Symbol.asyncDispose]())
   const page = await browser.newPage()
