@@ -1,13 +1,11 @@
 // The demo of the home page: a real queue in the page, and a server that is away.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { foundByAxe } from './axe.ts'
-import { type Scheme, type Visitor, visitor } from './visit.ts'
 
-let visits: Visitor
-beforeAll(async () => {
-  visits = await visitor()
-})
-afterAll(() => visits?.[Symbol.asyncDispose]())
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
+import { foundByAxe } from './axe.ts'
+import { type Scheme, visitor } from './visit.ts'
+
+const visits = duringTests(visitor)
 
 /** Requests that fail are the demo's matter, and told of by the browser itself. */
 const unexpected = (complaints: readonly string[]): readonly string[] =>

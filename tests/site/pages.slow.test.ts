@@ -1,8 +1,10 @@
 // Kinds of page of the site, each in light and dark: nothing that its Content-Security-Policy forbids, no word to the console, no request to
 // another host, and nothing that axe finds wrong.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { describe, expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { foundByAxe } from './axe.ts'
-import { type Scheme, type Visitor, visitor } from './visit.ts'
+import { type Scheme, visitor } from './visit.ts'
 
 const pages: readonly (readonly [string, string])[] = [
   ['home', '/'],
@@ -17,11 +19,7 @@ const pages: readonly (readonly [string, string])[] = [
   ['a decision', '/adr/0001-sans-io-core'],
 ]
 
-let visits: Visitor
-beforeAll(async () => {
-  visits = await visitor()
-})
-afterAll(() => visits?.[Symbol.asyncDispose]())
+const visits = duringTests(visitor)
 
 describe.each<Scheme>(['light', 'dark'])('in %s', (scheme) => {
   test.each(pages)('%s says nothing to the console, asks no other host, and is accessible', async (_, path) => {

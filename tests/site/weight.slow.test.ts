@@ -1,20 +1,18 @@
 // What somebody who comes to the site loads at first. The demo's queue and the lab come when they are wanted.
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Visitor, visitor } from './visit.ts'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
+import { visitor } from './visit.ts'
 
 const LIMIT = 150 * 1024
 const reports = fileURLToPath(new URL('../../target/test', import.meta.url))
 
-let visits: Visitor
-beforeAll(async () => {
-  visits = await visitor()
-})
-afterAll(() => visits?.[Symbol.asyncDispose]())
+const visits = duringTests(visitor)
 
 /** Bytes after gzip of each file that a page loads until it is at rest. */
 async function loaded(path: string): Promise<Map<string, number>> {

@@ -1,13 +1,11 @@
 // The search of the site, which is in the page: no host is asked.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { foundByAxe } from './axe.ts'
-import { type Visitor, visitor } from './visit.ts'
 
-let visits: Visitor
-beforeAll(async () => {
-  visits = await visitor()
-})
-afterAll(() => visits?.[Symbol.asyncDispose]())
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
+import { foundByAxe } from './axe.ts'
+import { visitor } from './visit.ts'
+
+const visits = duringTests(visitor)
 
 test('finds a page by the keyboard alone', async () => {
   await using context = await visits.fresh()
