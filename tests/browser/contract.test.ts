@@ -1,5 +1,5 @@
-/** The store of pages on the IndexedDB of Chromium and of Firefox. WebKit's: tests/webkit/. */
+/** The store of pages on the IndexedDB of each engine of this size. WebKit's: tests/webkit/. */
 import { contractIn } from './contract/suite.ts'
-import { chromium, firefox } from './engines.ts'
+import { engines } from './engines.ts'
 
-contractIn({ Chromium: chromium, Firefox: firefox })
+contractIn(engines)

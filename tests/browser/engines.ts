@@ -1,5 +1,6 @@
 /** A browser as suites want it that run in several: what drives it is its own affair. */
-import { launch } from './chromium.ts'
+import { SIZE } from '../size.ts'
+import { crash, launch } from './chromium.ts'
 import { launchFirefox } from './firefox.ts'
 
 export interface Engine {
@@ -13,6 +14,8 @@ export interface Tab {
   reload(): Promise<unknown>
   /** A tab that is closed already stays so. */
   close(): Promise<unknown>
+  /** It ends without a word to its page, as far as the browser lets it; absent: it does not. */
+  kill?(): Promise<unknown>
 }
 
 export async function chromium(): Promise<Engine> {
@@ -26,6 +29,7 @@ export async function chromium(): Promise<Engine> {
         run: (expression) => page.evaluate(expression),
         reload: () => page.reload(),
         close: () => page.close(),
+        kill: () => crash(page),
       }
     },
     close: () => browser.close(),
@@ -47,3 +51,9 @@ export async function firefox(): Promise<Engine> {
     close: () => browser.close(),
   }
 }
+
+/** Those that a suite runs in: Firefox is started in larger runs only. */
+export const engines: readonly (readonly [name: string, launch: () => Promise<Engine>])[] = [
+  ['Chromium', chromium],
+  ...(SIZE === 'quick' ? [] : [['Firefox', firefox] as const]),
+]

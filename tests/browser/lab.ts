@@ -4,10 +4,11 @@
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { BrowserContext, Page } from 'playwright-core'
+import { beforeEach } from 'vitest'
 import type { DegradedCode, RetryQueue, RetryQueueOptions } from '../../js/index.ts'
 import { staticFiles } from '../servers/static.mjs'
 import { here } from './chromium.ts'
-import type { Origin } from './origins.ts'
+import { listenDuringTests, type Origin } from './origins.ts'
 
 /** What pages/lab.js exposes. */
 export interface Lab {
@@ -17,6 +18,7 @@ export interface Lab {
   queue: RetryQueue
   /** Text of so many letters, all by chance. */
   readonly noise: (length: number) => string
+  readonly done: <T>(request: IDBRequest<T>) => Promise<T>
   readonly degraded: readonly { readonly code: DegradedCode; readonly message: string }[]
   readonly ended: readonly { readonly taskId: string; readonly status: string; readonly reason?: string }[]
 }
@@ -49,7 +51,7 @@ export interface LabOrigin extends Origin {
   reset(): void
 }
 
-/** `files`: further scripts by path. */
+/** Listens during the tests of its file, and is as when it was made before each. `files`: further scripts by path. */
 export function labOrigin(files: Readonly<Record<string, () => string>> = {}): LabOrigin {
   const received: Received[] = []
   const serveFile = staticFiles({ '/pkg/': here('../../pkg'), '/pages/': here('pages') })
@@ -104,6 +106,8 @@ export function labOrigin(files: Readonly<Record<string, () => string>> = {}): L
     else if (typeof answer === 'number') response.writeHead(answer).end(`${answer}`)
     else if (typeof answer === 'function') answer(response)
   }
+  listenDuringTests(origin)
+  beforeEach(() => origin.reset())
   return origin
 }
 

@@ -1,6 +1,5 @@
-/** Chromium and Firefox side by side. WebKit has a suite of its own: tests/webkit/. */
-import { chromium, firefox } from './engines.ts'
+/** In each engine of this size. WebKit has a suite of its own: tests/webkit/. */
+import { engines } from './engines.ts'
 import { mainPath } from './main-path.ts'
 
-mainPath('Chromium', chromium)
-mainPath('Firefox', firefox)
+for (const [name, launch] of engines) mainPath(name, launch)

@@ -1,7 +1,7 @@
 /** What lies in the profile of a browser where pages can put something: as it is, and made readable. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readLog, readTable } from './leveldb.ts'
+import { readLog } from './leveldb.ts'
 
 export interface FoundFile {
   readonly where: string
@@ -21,7 +21,6 @@ export function filesOf(profile: string): readonly FoundFile[] {
       const where = join(folder, name)
       found.push({ where, bytes })
       if (/\.log$/.test(name)) found.push({ where: `${where}, its records`, bytes: readLog(bytes) })
-      if (/\.ldb$/.test(name)) found.push({ where: `${where}, unpacked`, bytes: readTable(bytes) })
     }
   }
   return found

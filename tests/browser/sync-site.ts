@@ -4,12 +4,13 @@
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { build } from 'esbuild'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { beforeEach, onTestFinished } from 'vitest'
 import type { RetryQueue } from '../../js/index.ts'
 import { eventually } from '../js/eventually.ts'
 import { staticFiles } from '../servers/static.mjs'
 import { here } from './chromium.ts'
-import type { Origin } from './origins.ts'
+import { listenDuringTests, type Origin } from './origins.ts'
 
 /** What pages/sync-page.js exposes. */
 interface SyncPage {
@@ -31,6 +32,7 @@ export interface Sync {
   readonly ended: string
 }
 declare global {
+  var wentOffline: Promise<unknown>
   var syncPage: SyncPage
   var syncWorker: SyncWorker
 }
@@ -86,6 +88,12 @@ export function syncSite(): SyncSite {
     site.seen.push({ path, headers: request.headers, body: await text(request) })
     if (site.answer !== 'never') response.writeHead(site.answer.status, site.answer.headers).end()
   }
+  listenDuringTests(site)
+  beforeEach(() => {
+    site.seen.length = site.syncs.length = 0
+    site.answer = OK
+    site.gate = async () => {}
+  })
   return site
 }
 
@@ -192,4 +200,37 @@ export async function tools(context: BrowserContext, site: Pick<SyncSite, 'url' 
       await eventually(() => running.size).toBe(0)
     },
   }
+}
+
+/** A browser of its own for one test, and its tools. */
+export async function newDevice(
+  browser: Browser,
+  site: SyncSite,
+): Promise<{ readonly context: BrowserContext; readonly devtools: Tools }> {
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  return { context, devtools: await tools(context, site) }
+}
+
+/** Until the page knows of it, it would send by itself. */
+export async function goOffline(context: BrowserContext, page: Page): Promise<void> {
+  await page.evaluate(() => {
+    globalThis.wentOffline = new Promise((resolve) => addEventListener('offline', resolve, { once: true }))
+  })
+  await context.setOffline(true)
+  await page.evaluate(() => globalThis.wentOffline.then(() => {}))
+}
+
+/** A page that stores tasks while it has no network, and is closed. */
+export async function leave(
+  context: BrowserContext,
+  site: SyncSite,
+  bodies: readonly string[],
+  given: Visit = {},
+): Promise<void> {
+  const page = await visit(context, site, given)
+  await goOffline(context, page)
+  for (const body of bodies) await store(page, body)
+  await page.close()
+  await context.setOffline(false)
 }

@@ -2,14 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../js/eventually.ts'
 import type { Engine, Tab } from './engines.ts'
-import { listenDuringTests } from './origins.ts'
 import { syncSite } from './sync-site.ts'
 
 /** `worker`: its script, and how it is loaded. */
 export function withoutSync(name: string, launch: () => Promise<Engine>, worker: string): void {
   describe(name, () => {
     const site = syncSite()
-    listenDuringTests(site)
 
     let engine: Engine
     let tab: Tab

@@ -13,7 +13,7 @@ const asked = [
 ]
 
 async function smoked(words: string): Promise<string> {
-  // no browser: tests/browser/benches.test.ts has one
+  // no browser: tests/browser/benches.slow.test.ts has one
   const env = { ...process.env, CHROMIUM_PATH: 'none' }
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...words.split(' '), '--smoke'], { env })
   return stdout

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 export interface Seen {
   readonly path: string
@@ -61,4 +62,16 @@ export class Origin implements AsyncDisposable {
     if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs))
     response.writeHead(status, headers).end()
   }
+}
+
+/** One for all tests of a file; before each it has seen nothing, and answers 200. */
+export function originDuringTests(): Origin {
+  const origin = new Origin()
+  beforeAll(() => origin.listen())
+  beforeEach(() => {
+    origin.seen.length = 0
+    origin.answers = {}
+  })
+  afterAll(() => origin.close())
+  return origin
 }

@@ -2,15 +2,16 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundleForPage } from '../../bundle.ts'
+import { bySize, SIZE } from '../../size.ts'
 import type { Engine, Tab } from '../engines.ts'
 import { listenDuringTests } from '../origins.ts'
 
-/** Of random commands beside the reference; in Node it is 200. Each run opens a database of its own. */
-const RUNS = 25
+/** Of random commands beside the reference. Each opens a database of its own. */
+const RUNS = bySize(64, 64, 200)
 /** No test of the suite waits for real time: one that takes longer hangs. */
 const HANGS_AFTER_MS = 120_000
 
-export function contractIn(engines: Readonly<Record<string, () => Promise<Engine>>>): void {
+export function contractIn(engines: readonly (readonly [string, () => Promise<Engine>])[]): void {
   let script = ''
   const server = createServer((request, response) => {
     const isScript = request.url === '/contract.js'
@@ -21,12 +22,15 @@ export function contractIn(engines: Readonly<Record<string, () => Promise<Engine
   listenDuringTests(origin)
   beforeAll(async () => {
     script = await bundleForPage('browser/contract/in-page.ts', {
-      define: { 'globalThis.process': JSON.stringify({ env: { REDRIVE_RUNS: String(RUNS) } }) },
+      define: {
+        'globalThis.process': JSON.stringify({ env: { REDRIVE_RUNS: String(RUNS), REDRIVE_SIZE: SIZE } }),
+        'process.env': JSON.stringify({ REDRIVE_SIZE: SIZE }),
+      },
       instead: { vitest: 'browser/contract/vitest.ts' },
     })
   })
 
-  describe.each(Object.entries(engines))('%s', (_, launch) => {
+  describe.each(engines)('%s', (_, launch) => {
     let engine: Engine
     let tab: Tab
     let names: readonly string[] = []

@@ -22,4 +22,12 @@ function noise(length) {
   return text.slice(0, length)
 }
 
-globalThis.lab = { RetryQueue, open, degraded, ended, noise }
+/** What a request to a database comes to. */
+function done(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
+}
+
+globalThis.lab = { RetryQueue, open, degraded, ended, noise, done }

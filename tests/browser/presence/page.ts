@@ -1,4 +1,4 @@
-/** What the pages of presence.test.ts are made of: one tab's presence, its channel and its connection to a database. */
+/** What the pages of presence.slow.test.ts are made of: one tab's presence, its channel and its connection to a database. */
 
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
 import { Hints } from '../../../js/stores/indexeddb/hints.ts'

@@ -77,3 +77,21 @@ export async function openInspector(
     },
   }
 }
+
+/** Over a source of the page's own, which is under `stage.source`. */
+export async function openFake(
+  browser: Browser,
+  origin: Pick<Origin, 'url'>,
+  options: object,
+  properties: object,
+): Promise<InspectorTab> {
+  const tab = await openInspector(browser, origin)
+  await tab.page.evaluate(
+    ([options, properties]) => {
+      stage.source = stage.fakeSource(options)
+      stage.put({ source: stage.source, ...properties })
+    },
+    [options, properties] as const,
+  )
+  return tab
+}

@@ -65,6 +65,49 @@ export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =
   },
 ]
 
+/** What is taken out at one end or the other. */
+const endsOf = (how: 'shiftRequest' | 'popRequest'): readonly Case[] => {
+  const isFirst = how === 'shiftRequest'
+  const inOrder = (...all: readonly string[]): readonly string[] => (isFirst ? all : all.toReversed())
+  return [
+    {
+      about: how,
+      name: `removes and returns the ${isFirst ? 'first' : 'last'} entry, complete`,
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        if (!isFirst) await push(queue, 'another')
+        await queue.pushRequest({ request: made(), metadata: { why: 'test' } })
+        if (isFirst) await push(queue, 'another')
+        const entry = await queue[how]()
+        return [await partsOf(entry?.request), entry?.metadata, await queue.size()]
+      },
+      seen: [PARTS, { why: 'test' }, 1],
+    },
+    {
+      about: how,
+      name: 'removes one after another, then returns `undefined`',
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        await push(queue, 'a', 'b', 'c')
+        return [await drain(queue, how), await queue.size()]
+      },
+      seen: [inOrder('a', 'b', 'c'), 0],
+    },
+    {
+      about: how,
+      name: 'skips expired entries',
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        for (const [body, timestamp] of [['a', 12], ['b'], ['c', 34], ['d']] as const) {
+          await queue.pushRequest({ request: post(body), ...(timestamp && { timestamp }) })
+        }
+        return drain(queue, how)
+      },
+      seen: inOrder('b', 'd'),
+    },
+  ]
+}
+
 export const taking: readonly Case[] = [
   {
     about: 'pushRequest',
@@ -78,40 +121,7 @@ export const taking: readonly Case[] = [
     },
     seen: ['a', 'b', 'c', 'd', 'e'],
   },
-  {
-    about: 'shiftRequest',
-    name: 'removes and returns the first entry, complete',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      await queue.pushRequest({ request: made(), metadata: { why: 'test' } })
-      await push(queue, 'two')
-      const entry = await queue.shiftRequest()
-      return [await partsOf(entry?.request), entry?.metadata, await queue.size()]
-    },
-    seen: [PARTS, { why: 'test' }, 1],
-  },
-  {
-    about: 'shiftRequest',
-    name: 'removes one after another, then returns `undefined`',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      await push(queue, 'a', 'b', 'c')
-      return [await drain(queue, 'shiftRequest'), await queue.size()]
-    },
-    seen: [['a', 'b', 'c'], 0],
-  },
-  {
-    about: 'shiftRequest',
-    name: 'skips expired entries',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      for (const [body, timestamp] of [['a', 12], ['b'], ['c', 34], ['d']] as const) {
-        await queue.pushRequest({ request: post(body), ...(timestamp && { timestamp }) })
-      }
-      return drain(queue, 'shiftRequest')
-    },
-    seen: ['b', 'd'],
-  },
+  ...endsOf('shiftRequest'),
   {
     about: 'shiftRequest',
     name: 'the headers of the request that comes out',
@@ -129,40 +139,7 @@ export const taking: readonly Case[] = [
       why: 'if your code sends it twice after a lost answer, the server sees one request',
     },
   },
-  {
-    about: 'popRequest',
-    name: 'removes and returns the last entry, complete',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      await push(queue, 'one')
-      await queue.pushRequest({ request: made(), metadata: { why: 'test' } })
-      const entry = await queue.popRequest()
-      return [await partsOf(entry?.request), entry?.metadata, await queue.size()]
-    },
-    seen: [PARTS, { why: 'test' }, 1],
-  },
-  {
-    about: 'popRequest',
-    name: 'removes one after another, then returns `undefined`',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      await push(queue, 'a', 'b', 'c')
-      return [await drain(queue, 'popRequest'), await queue.size()]
-    },
-    seen: [['c', 'b', 'a'], 0],
-  },
-  {
-    about: 'popRequest',
-    name: 'skips expired entries',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      for (const [body, timestamp] of [['a', 12], ['b'], ['c', 34], ['d']] as const) {
-        await queue.pushRequest({ request: post(body), ...(timestamp && { timestamp }) })
-      }
-      return drain(queue, 'popRequest')
-    },
-    seen: ['d', 'b'],
-  },
+  ...endsOf('popRequest'),
   {
     about: 'onSync',
     name: 'a request that failed is unshifted, and is the first in the next sync',

@@ -1,4 +1,4 @@
-// Which body a tenant may name where, before a bucket is asked. With real buckets: tests/bodies/sources.test.ts.
+// Which body a tenant may name where, before a bucket is asked. With real buckets: tests/bodies/sources.slow.test.ts.
 import { describe, expect, test } from 'vitest'
 import { BodySources, checkBodySources } from '../../../../js/service/bodies/body-sources.ts'
 import { fakeClock } from '../../../../js/testing/clock.ts'

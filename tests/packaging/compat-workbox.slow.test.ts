@@ -1,0 +1,58 @@
+// The snippets of docs/compat-workbox.md, each as a service worker of the package as it is published, bundled as a user does it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { launch } from '../browser/chromium.ts'
+import { esbuilt } from './builds.ts'
+import { consumer } from './consumer.ts'
+import { flakyServer } from './flaky-server.ts'
+import { root } from './pack.ts'
+import { blocksOf } from './snippets.ts'
+import { tries } from './tries.ts'
+
+const snippets = blocksOf(readFileSync(join(root, 'docs', 'compat-workbox.md'), 'utf8'), 'js')
+const html = '<!doctype html><meta charset="utf-8"><title>t</title>'
+
+test('there are three, and each is run', () => {
+  expect(snippets).toHaveLength(3)
+})
+
+async function stores(which: number): Promise<undefined> {
+  const code = `${snippets[which]}
+    self.addEventListener('message', async ({ data, ports: [reply] }) => {
+      await queue.pushRequest({ request: new Request(data, { method: 'POST', body: 'by hand' }) })
+      reply.postMessage(await queue.size())
+    })`
+  using project = consumer({ 'dist/index.html': html, 'sw.js': code })
+  await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife' })
+  await using server = await flakyServer(join(project.folder, 'dist'))
+  await using browser = await launch()
+  await using tab = await browser.newPage()
+  await tab.goto(server.origin)
+  await tab.evaluate(() =>
+    navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready.then(() => {})),
+  )
+  // a port on which nothing listens: no answer at all
+  const nowhere = 'http://127.0.0.1:9/reports'
+  if (which === 0) {
+    await tab.reload()
+    const post = (url: string) => fetch(url, { method: 'POST', body: 'by the page' }).then((answer) => answer.status)
+    expect(await tab.evaluate(post, nowhere)).toBe(202)
+  }
+  const size = await tab.evaluate(
+    (url) =>
+      new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel()
+        port1.onmessage = ({ data }) => resolve(data)
+        void navigator.serviceWorker.ready.then(({ active }) => active?.postMessage(url, [port2]))
+      }),
+    nowhere,
+  )
+  expect(size).toBe(which === 0 ? 2 : 1)
+  return undefined
+}
+
+const ways = ['a Queue', 'a Queue with options of redrive', 'a Queue with its own onSync']
+for (const [which, way] of ways.entries()) {
+  tries('Chromium', `redrive/compat/workbox: ${way}, in a service worker`, () => stores(which))
+}
