@@ -33,9 +33,9 @@ import { answerAttributes, errorType, nameOf, nameOfError, requestAttributes } f
 import { ContextHeaders, spanContextOf } from './opentelemetry/w3c.ts'
 
 export interface OpenTelemetryOptions {
-  /** @default the global one, also where it is registered later */
+  /** Makes the spans. @default the global one, also where it is registered later */
   readonly tracerProvider?: TracerProvider
-  /** @default the global one, which must be registered before this is called */
+  /** Makes the metrics. @default the global one, which must be registered before this is called */
   readonly meterProvider?: MeterProvider
   /** Writes and reads the headers of a context. @default the global one; W3C Trace Context where none is registered */
   readonly propagator?: TextMapPropagator

@@ -47,11 +47,13 @@ export interface RetryHooks {
    * May be async, for 5 s at most. What it throws is what the call rejects with, and the task ends; where no caller waits,
    * `degraded` 'hook_threw' says so and the policy decides, so that a mistake here loses no task. A function is not stored: a task
    * that outlives its process goes by the hooks of the queue that takes it up.
+   * @default none: the policy decides
    */
   readonly shouldRetry?: (context: RetryContext) => boolean | undefined | Promise<boolean | undefined>
   /**
    * The wait before the next attempt, in milliseconds, in place of the policy's curve; undefined leaves it to the curve. A server's
    * own wait is never shortened to it. Asked with `shouldRetry`, also where no attempt follows; async and throwing as that.
+   * @default none: the policy's curve
    */
   readonly delay?: (context: RetryContext) => number | undefined | Promise<number | undefined>
 }

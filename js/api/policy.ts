@@ -62,7 +62,7 @@ export interface RetryPolicy {
   readonly exponent?: number
   /** polynomial: the most that the random part adds, times the retry's number. @default 30_000 */
   readonly jitterMs?: number
-  /** table: the waits, the last one repeated. 1 to 1,000 of them. */
+  /** table: the waits, the last one repeated. 1 to 1,000 of them. @default none: 'table' needs them */
   readonly delaysMs?: readonly number[]
   /**
    * Statuses to retry, 200..=599: each that is listed, even 400 and 422. 'broad': those that ky, undici and axios-retry retry,

@@ -58,7 +58,7 @@ export interface RedriveObjectOptions extends QueueOptions {
    * plan, and redirects within the origin are more. 1..=900. @default 40
    */
   readonly attemptsPerRun?: number
-  /** Hears of each alarm. */
+  /** Hears of each alarm. @default none */
   readonly onRun?: (run: ObjectRun) => void
   /** Hears of each dead letter: no caller waits for a task of an object, and none would ask. @default console.warn, with the words of its error */
   readonly onExhausted?: (dead: QueueEvents['exhausted']) => void

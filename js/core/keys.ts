@@ -111,7 +111,7 @@ export class Keys {
   /** Puts a question to the module. Throws `CORE_TRAPPED` while there is none. */
   ask<T>(question: Question<T>): T {
     const bound = this.#bound
-    if (!bound) throw trapped('it is being made anew')
+    if (!bound) throw trapped('before')
     try {
       return question(bound)
     } catch (error) {
@@ -128,7 +128,9 @@ export class Keys {
   }
 
   async #start(): Promise<void> {
-    const { memory } = (await bindGlue(this.#glue, this.#module, 'keys')) as { readonly memory: WebAssembly.Memory }
+    const { memory } = (await bindGlue(this.#glue, this.#module, 'keys', this)) as {
+      readonly memory: WebAssembly.Memory
+    }
     this.#bound = { glue: this.#glue, memory, scratch: new Scratch(memory, this.#glue.scratch) }
   }
 }

@@ -28,7 +28,7 @@ export interface BreakerOptions {
    * once, and keeps its retries waiting for as long as its caller waits; so it does with what is deferred. @default 'fail'
    */
   readonly whenOpen?: 'hold' | 'fail'
-  /** Answers a call that would fail so before it was sent: from a cache, say, within its `waitMs`. undefined: it fails. */
+  /** Answers a call that would fail so before it was sent: from a cache, say, within its `waitMs`. undefined: it fails. @default none: such a call fails */
   readonly fallback?: (request: Request) => Response | undefined | Promise<Response | undefined>
   /** A retry storm (`alert`) opens it at once. @default false */
   readonly openOnStorm?: boolean

@@ -12,11 +12,12 @@ export interface IdempotencyOptions {
   readonly mode?: 'intent' | 'content'
   /** 'content': how long equal requests share a key, from the first of them. 1 or more. @default 86_400_000, one day */
   readonly windowMs?: number
-  /** 'content': mixed into the key beside the principal, so that equal requests of two tenants or installations have two keys. */
+  /** 'content': mixed into the key beside the principal, so that equal requests of two tenants or installations have two keys. @default none */
   readonly scope?: string
   /**
    * 'content': a secret that turns the key into an HMAC-SHA-256, so that a body which is easily guessed, such as a PIN, cannot be found
    * from its key. 16 or more characters or bytes, the same in every process that shall make the same keys. Never stored, shown or sent.
+   * @default none: the key is a plain SHA-256
    */
   readonly scopeKey?: string | Uint8Array
   /** The header that carries the key. @default 'Idempotency-Key' */

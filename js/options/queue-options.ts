@@ -89,9 +89,12 @@ export interface RetryQueueOptions extends RetryHooks {
    * more than this is held of a `Request`'s stream. @default 8 MiB
    */
   readonly maxBodyBytes?: number
-  /** When to retry, and for how long: the policy named 'default'. A field that is set applies to awaited calls and to calls that are handed over; the others come from `presets.interactive` and `presets.background`. */
+  /**
+   * When to retry, and for how long: the policy named 'default'. A field that is set applies to awaited calls and to calls that are handed
+   * over. @default `presets.interactive`, and `presets.background` for what is handed over
+   */
   readonly policy?: Partial<RetryPolicy>
-  /** Further policies, chosen per call by `policyId`. */
+  /** Further policies, chosen per call by `policyId`. @default none */
   readonly policies?: readonly RetryPolicy[]
   /** How long tasks that have ended are kept. @default `{}` */
   readonly retention?: RetentionOptions
@@ -104,7 +107,10 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly retryBudget?: RetryBudgetOptions | false
   /** Which parts of a request may be shown and stored: see docs/headers.md. @default `{}` */
   readonly sanitize?: SanitizeOptions
-  /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
+  /**
+   * How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried.
+   * @default a random key for each POST PATCH PUT DELETE
+   */
   readonly idempotency?: IdempotencyOptions | false
   /**
    * Headers that may not be stored, given by origin: `{ 'https://api.example.com': (request) => ({ authorization: '...' }) }`. A key is an
@@ -125,6 +131,7 @@ export interface RetryQueueOptions extends RetryHooks {
   /**
    * Called right before a retry: false ends the task as 'vetoed'. If it throws, or takes longer than 5 s, the attempt is made, and
    * `degraded` 'hook_threw' says so.
+   * @default none: every retry is made
    */
   readonly beforeAttempt?: (task: RetryTask, context: AttemptContext) => boolean | Promise<boolean>
   /**
@@ -134,13 +141,16 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly warn?: boolean
   /** When the core's chunk is loaded: it must be there before the network fails. @default 'idle' */
   readonly preload?: 'idle' | 'eager' | 'never'
-  /** The WebAssembly module, its bytes, a Response with them, or a promise or function that gives one; only if the built-in loading does not fit. */
+  /**
+   * The WebAssembly module, its bytes, a Response with them, or a promise or function that gives one; only if the built-in loading does
+   * not fit. @default the package's own module
+   */
   readonly wasm?: object | (() => unknown)
   /** Sends the requests. @default the global fetch at construction */
   readonly fetch?: typeof fetch
-  /** For tests: see `redrive/testing`. */
+  /** For tests: see `redrive/testing`. @default the system's */
   readonly clock?: Clock
-  /** For tests: makes jitter and ids repeatable. */
+  /** For tests: makes jitter and ids repeatable. @default none: both are random */
   readonly seed?: bigint
 }
 

@@ -7,9 +7,10 @@ export interface SanitizeOptions {
    * Header names to keep beyond the default list: `accept`, `accept-*`, `content-type`, `-language`, `-encoding`, `if-*`,
    * `prefer`, `range`, `idempotency-key`, `x-requested-with`, `x-request-id`, `x-correlation-id`, `traceparent`,
    * `tracestate`, `baggage`. Any case; `*` at an end. The deny-list wins, and so does a value that looks like a secret.
+   * @default none
    */
   readonly persistHeaders?: readonly string[]
-  /** Header names never to keep, beyond the built-in list of credentials. Any case; `*` at an end. */
+  /** Header names never to keep, beyond the built-in list of credentials. Any case; `*` at an end. @default none */
   readonly denyHeaders?: readonly string[]
   /**
    * The treatment of a task with secrets in its URL. 'memory': it is never stored, and its URL is shown with `REDACTED` in

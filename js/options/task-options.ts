@@ -10,7 +10,7 @@ import type { RetryPolicy } from '../api/policy.ts'
 export interface TaskOptions extends RetryHooks {
   /** The name of one of the queue's policies. @default 'default' */
   readonly policyId?: string
-  /** Replaces fields of that policy for this call, whether its caller waits or it is handed over. */
+  /** Replaces fields of that policy for this call, whether its caller waits or it is handed over. @default none */
   readonly policy?: Partial<RetryPolicy>
   /** The call's idempotency key: 1 to 255 visible ASCII characters. @default made by the queue */
   readonly idempotencyKey?: string
@@ -38,9 +38,10 @@ export interface TaskOptions extends RetryHooks {
    * the store's to give: the call is stored, whatever its method. One that may not be stored rejects with `ORDER_NOT_STORED`,
    * and while the store cannot be had with `STORAGE_UNAVAILABLE`, both unsent. A body over `maxBodyBytes` is refused with
    * `BODY_TOO_LARGE`. Requests that pass through (no-cors, keepalive, navigation) are in no order.
+   * @default none: the task waits for no other
    */
   readonly orderKey?: string
-  /** Aborting `signal` then ends only the wait of the caller, not the task. */
+  /** Aborting `signal` then ends only the wait of the caller, not the task. @default false */
   readonly detach?: boolean
   /**
    * 'on-401': if the caller's own first attempt is answered with 401, the queue's `credentials` entry of its origin is called at once, with
@@ -48,13 +49,13 @@ export interface TaskOptions extends RetryHooks {
    * 401 goes to the caller, and so does the first if the entry gives nothing. A body over `maxBodyBytes` is not sent again. @default none: the 401 is the caller's
    */
   readonly credentials?: 'on-401'
-  /** Declares the request safe to repeat without a key. */
+  /** Declares the request safe to repeat without a key. @default false */
   readonly idempotent?: boolean
-  /** Never written to a store: the task stays in memory. With an `orderKey` and a `TaskStore` it is refused. */
+  /** Never written to a store: the task stays in memory. With an `orderKey` and a `TaskStore` it is refused. @default false */
   readonly sensitive?: boolean
   /** See `RetryQueueOptions`. @default the queue's */
   readonly allowMemory?: boolean
-  /** No attempt starts after this time, in epoch milliseconds. */
+  /** No attempt starts after this time, in epoch milliseconds. @default none */
   readonly expiresAt?: number
   /**
    * JSON values that describe the task, such as the id of an order: shown by `get`, `list`, events and exports, and stored with the task, but
@@ -65,6 +66,6 @@ export interface TaskOptions extends RetryHooks {
   readonly meta?: object
   /** Words by which `list({ tags })` finds the task; otherwise like `meta`. At most 16, of 1 to 64 characters each. @default none */
   readonly tags?: readonly string[]
-  /** Called before the wait for each retry of this call, as `on('retry')` is, for as long as this process has the task. */
+  /** Called before the wait for each retry of this call, as `on('retry')` is, for as long as this process has the task. @default none */
   readonly onRetry?: (retry: RetryNotice) => void
 }

@@ -109,9 +109,9 @@ async function quietTurn(server: Server | SecureServer, event: 'connection' | 'r
 function closed(server: Server | SecureServer): Promise<void> {
   return new Promise((resolve) => {
     const closeIdle = () => void quietTurn(server, 'request').then(() => server.closeIdleConnections())
-    const idle = setTimeout(closeIdle, IDLE_MS)
+    const disarm = systemClock.after(IDLE_MS, closeIdle)
     SocketServer.prototype.close.call(server, () => {
-      clearTimeout(idle)
+      disarm()
       resolve()
     })
   })

@@ -2,6 +2,7 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { TaskStore } from '../api/store.ts'
+import { systemClock } from '../platform/clock.ts'
 import { accountIn, type ClusterUrl, clusterUrl, type SentinelUrl, sentinelUrl, withoutLogin } from './redis-urls.ts'
 
 export interface OpenedStore {
@@ -58,11 +59,9 @@ async function openRedis(url: string, name: string, partitions: number): Promise
   })
   const connecting = client.connect()
   const late = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(fault ?? new Error(`no answer within ${CONNECT_MS} ms`)), CONNECT_MS)
-    connecting.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    )
+    const expire = () => reject(fault ?? new Error(`no answer within ${CONNECT_MS} ms`))
+    const disarm = systemClock.after(CONNECT_MS, expire)
+    connecting.then(disarm, disarm)
   })
   // of a cluster each node tells its own
   client.on('node-error', (error) => {

@@ -43,7 +43,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     level: settings.logLevel,
     format: settings.logFormat,
     write: (line) => io.stdout.write(line),
-    now: () => Date.now(),
+    now: () => systemClock.now(),
   })
   const opened = await openStore(settings.store, settings.name, settings.partitions).catch((error) => {
     throw new CommandError(reasonOf(error))

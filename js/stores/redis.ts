@@ -44,12 +44,13 @@ export interface RedisStoreOptions {
   readonly allowEviction?: boolean
   /** How often a queue looks for work of others of which it has not heard. 10..=3_600_000. @default 5_000 */
   readonly idleCheckMs?: number
-  /** For tests: its time counts, and not the server's. See `redrive/testing`. */
+  /** For tests: its time counts, and not the server's. See `redrive/testing`. @default the server's time */
   readonly clock?: Clock
   /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
+  /** How long tasks that have ended are kept, until a queue says otherwise. @default `{}` */
   readonly retention?: RetentionOptions
   /**
    * Lanes of all principals take turns in one line, and each claim is for all of them: for a service that sends for many. A store whose

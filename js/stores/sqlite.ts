@@ -34,7 +34,7 @@ import { resolveTerms, TERMS_RULES } from './store-options.ts'
 export interface SqliteStoreOptions {
   /** The file, which is one queue's: all who open it share its tasks, whatever their `name`. Made if it is not there, its folder is not. Beside it lie `-wal`, of up to 16 MiB, `-shm` and the folder `-owners` while it is in use, and from the first task on `-reserve`, 1 MiB for when the disk is full. */
   readonly path: string
-  /** For tests: see `redrive/testing`. */
+  /** For tests: see `redrive/testing`. @default the system's */
   readonly clock?: Clock
   /** How often a queue looks for what other processes have put into the file, and for those that have died: one question, unless something has changed. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
   readonly idleCheckMs?: number
@@ -42,11 +42,12 @@ export interface SqliteStoreOptions {
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
+  /** How long tasks that have ended are kept, until a queue says otherwise. @default `{}` */
   readonly retention?: RetentionOptions
   /**
    * Tasks of all principals stand in one line: for a sender of many tenants that looks up the credentials of each task by itself. A queue is
    * one principal's at a time, and its file is not for everyone. A file with tasks of the other kind is refused (`STORAGE_OTHER_LINE`).
-   * @default each principal has a line of its own
+   * @default false: each principal has a line of its own
    */
   readonly everyone?: true
 }

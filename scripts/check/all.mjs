@@ -82,6 +82,10 @@ const ofTheBuilt = [
     'regular expressions on hostile text',
     async () => (await import('./regexps.mjs')).checkRegexps(), // needs a parser of TypeScript, so the set-up first
   ],
+  [
+    'time and timers come from the clock',
+    async () => (await import('./time.mjs')).checkTime(), // needs a parser of TypeScript, so the set-up first
+  ],
   ['file lengths', checkLengths],
   ['files of the root', checkRoot],
   ['lock files', checkLocks],

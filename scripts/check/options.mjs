@@ -35,7 +35,7 @@ const groups = [
   ['`attachOpenTelemetry`', '[observability](observability.md).', 'OpenTelemetryOptions'],
 ]
 
-/** @returns {{ name: string, text: string, fallback: string | undefined }[]} the documented members of an interface */
+/** @returns {{ name: string, text: string, fallback: string }[]} the documented members of an interface */
 export function optionsOf(source, name) {
   const body = new RegExp(`export interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(source)?.[1]
   if (body === undefined) throw new StepError(`no interface ${name}`)
@@ -46,12 +46,16 @@ export function optionsOf(source, name) {
       .replace(/\s+/g, ' ')
       .trim()
     const [text, given] = words.split(/ ?@default /)
-    return { name: option, text: text ?? '', fallback: given ?? (optional ? undefined : 'required') }
+    if (optional && given === undefined) throw new StepError(noDefault(name, option))
+    return { name: option, text: text ?? '', fallback: given ?? 'required' }
   })
 }
 
+const noDefault = (name, option) =>
+  `${name}.${option} is optional and its comment has no default; add '@default' and the value that holds where it is not given, or '@default none'`
+
 /** The default for each host: '10 in a page; 3 elsewhere' -> { page: '10', Node: '3', ... } */
-export function byHost(fallback = 'none') {
+export function byHost(fallback) {
   const parts = fallback
     .split('; ')
     .map((part) => /^(.*) (?:in an? (page|Worker|object)|in (Node)|(elsewhere))$/.exec(part))
@@ -94,8 +98,8 @@ function table([title, intro, name]) {
 const head = `# Options
 
 Every option, its default, and its meaning in a sentence; your editor shows the rest. Durations are milliseconds. *Worker* is the fetch of
-\`withRetry\` and \`workerFetch\`, *object* a \`RedriveObject\`; a \`-\` says that they do not take the option. \`npm run check -- --write\`
-writes this page from the comments in the code.
+\`withRetry\` and \`workerFetch\`, *object* a \`RedriveObject\`; a \`-\` says that they do not take the option. \`{}\` stands for the defaults
+of its own table. \`npm run check -- --write\` writes this page from the comments in the code.
 
 `
 

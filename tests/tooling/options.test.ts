@@ -25,9 +25,14 @@ test('members of an interface with their texts and defaults', () => {
   expect(() => optionsOf(source, 'Limit')).toThrow('no interface Limit')
 })
 
-test.for<readonly [string | undefined, readonly string[]]>([
+test('an optional member without a default is refused by its name', () => {
+  const text = 'export interface Limits {\n  /** Attempts in flight. */\n  readonly concurrency?: number\n}'
+  expect(() => optionsOf(text, 'Limits')).toThrow(/^Limits\.concurrency .*add '@default'/)
+  expect(() => optionsOf(text.replace(' */', ' @default none */'), 'Limits')).not.toThrow()
+})
+
+test.for<readonly [string, readonly string[]]>([
   ['3', ['3', '3', '3', '3']],
-  [undefined, ['none', 'none', 'none', 'none']],
   ['10 in a page; 3 elsewhere', ['10', '3', '3', '3']],
   ['all in Node; 40 in a Worker; 1 in an object', ['none', 'all', '40', '1']],
   ['what the host has; see its manual', Array(4).fill('what the host has; see its manual')],

@@ -1,6 +1,7 @@
 /** Calls of a running service over HTTP, and its refusals as one sentence that says what to do. */
 
 import { harmless } from '../../display/harmless.ts'
+import { systemClock } from '../../platform/clock.ts'
 import { loadCore } from '../load-core.ts'
 import { type AnyTable, type FlagTable, own } from './flag.ts'
 import { CommandError, type Io, reasonOf, UsageError } from './io.ts'
@@ -115,7 +116,8 @@ export class Client {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }
     const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(new Error(`no answer within ${timeoutMs / 1_000} s`)), timeoutMs)
+    const late = () => limit.abort(new Error(`no answer within ${timeoutMs / 1_000} s`))
+    const disarm = systemClock.after(timeoutMs, late)
     try {
       return await fetch(url, {
         method,
@@ -135,7 +137,7 @@ export class Client {
         `${this.#name} does not answer (${causeOf(error)}); start redrive there, or name another with --url or REDRIVE_URL`,
       )
     } finally {
-      clearTimeout(timer)
+      disarm()
     }
   }
 

@@ -1,5 +1,6 @@
 /** Calls of a retry service from a page, and its refusals (RFC 9457) as one sentence. The token is kept here, in memory alone. */
 
+import { systemClock, timeoutError } from '../../platform/clock.ts'
 import { errorText } from '../../platform/error-text.ts'
 import { InspectorError } from './source.ts'
 
@@ -44,6 +45,9 @@ export function serviceCaller(options: ServiceSourceOptions): ServiceCaller {
     if (tenant) headers['redrive-tenant'] = tenant
     if (json !== undefined) headers['content-type'] = 'application/json'
     const send = options.fetch ?? fetch
+    const limit = new AbortController()
+    const late = () => limit.abort(timeoutError(`no answer within ${LONGEST_MS / 1_000} s`))
+    const disarm = systemClock.after(LONGEST_MS, late)
     const response = await send(base + path, {
       method,
       headers,
@@ -51,12 +55,13 @@ export function serviceCaller(options: ServiceSourceOptions): ServiceCaller {
       redirect: 'error',
       credentials: 'omit',
       cache: 'no-store',
-      signal: AbortSignal.timeout(LONGEST_MS),
+      signal: limit.signal,
       ...(json !== undefined && { body: JSON.stringify(json) }),
     }).catch((error: unknown) => {
+      disarm()
       throw new InspectorError(`${base} does not answer (${errorText(error)})`)
     })
-    const text = await response.text()
+    const text = await response.text().finally(disarm)
     const value = parsed(text)
     if (!response.ok) throw refusal(base, response, value)
     if (text !== '' && value === undefined) throw new InspectorError(`${base} answers, but not as a retry service does`)

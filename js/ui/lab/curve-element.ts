@@ -6,6 +6,7 @@
 import { type CSSResultGroup, html, type PropertyDeclarations, type PropertyValues, type TemplateResult } from 'lit'
 import type { RetryPolicy } from '../../api/policy.ts'
 import type { Core } from '../../core/functions.ts'
+import { systemClock } from '../../platform/clock.ts'
 import { errorText } from '../../platform/error-text.ts'
 import { theCore } from '../base/core.ts'
 import { RedriveElement } from '../base/element.ts'
@@ -51,7 +52,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
   #stop: AbortController | undefined
   #failure = ''
   #share: number | undefined
-  #failedAt: number = Date.now()
+  #failedAt: number = systemClock.now()
   readonly #texts: Map<string, FieldText> = new Map()
   #code: CodeKind = 'queue'
   #isTableOpen = true
@@ -111,7 +112,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
 
   #set(change: Partial<LabState>): void {
     this.#state = { ...this.#state, ...change }
-    if (change.policy) this.#failedAt = Date.now()
+    if (change.policy) this.#failedAt = systemClock.now()
     this.requestUpdate()
   }
 

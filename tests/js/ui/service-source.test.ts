@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import type { ServiceSourceOptions } from '../../../js/ui/inspector/service-call.ts'
@@ -216,4 +216,17 @@ test.each([
   ['a proxy', async () => new Response('<h1>no</h1>', { status: 502 }), 'http://localhost answers 502'],
 ])('where %s answers, that is said', async (_, fetch, words) => {
   await expect(serviceSource({ url: 'http://localhost/', fetch }).overview()).rejects.toThrow(words)
+})
+
+test('a service that does not answer within 30 s is said', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const silent: typeof fetch = (_, init) =>
+    new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+  const answered = expect(serviceSource({ url: 'http://localhost/', fetch: silent }).overview()).rejects.toThrow(
+    'http://localhost does not answer (no answer within 30 s)',
+  )
+  await vi.advanceTimersByTimeAsync(30_000)
+  await answered
+  expect(vi.getTimerCount()).toBe(0)
 })

@@ -1,0 +1,2 @@
+export function timeUses(path: string, code: string): string[]
+export function checkTime(): void
