@@ -183,7 +183,7 @@ describe('on the wire', () => {
 
   test('without a propagator W3C Trace Context is written all the same', async () => {
     propagation.disable()
-    onTestFinished(registerGlobals)
+    onTestFinished(() => void registerGlobals())
     const { headers, telemetry } = await twice((queue) => queue.fetch(ORDERS, POST))
     expect(headers('traceparent')).toEqual(telemetry.attempts.map(traceparentOf))
   })
