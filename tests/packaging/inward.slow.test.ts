@@ -27,9 +27,9 @@ function declarations(path: string, found: Set<string> = new Set()): Set<string>
 }
 
 /** What users can see of the package. The Workers' entries have the same declarations. */
-const PUBLIC = [...new Set(Object.values(exports).flatMap(({ types = '' }) => [...declarations(join(types))]))].filter(
-  (path) => path.startsWith('types/') && !OUT_OF_REACH.test(path),
-)
+const PUBLIC = [
+  ...new Set(Object.values(exports).flatMap(({ types }) => (types ? [...declarations(join(types))] : []))),
+].filter((path) => path.startsWith('types/') && !OUT_OF_REACH.test(path))
 
 /** What the queue makes of its options: no entry exports it. */
 const INWARD_TYPES = /export interface (Idempotency)?Settings [\s\S]*?\n}/g
