@@ -29,7 +29,7 @@ export function seededDraw(seed: bigint): Draw {
 
 const hex4 = (half: number) => (half + 0x10000).toString(16).slice(1)
 /** By halves: toString(16) takes words above 2^31 for fractions, and ten times as long. */
-export const hex8 = (word: number): string => hex4(word >>> 16) + hex4(word & 0xffff)
+const hex8 = (word: number): string => hex4(word >>> 16) + hex4(word & 0xffff)
 /** 128 random bits as 32 hex digits: an intent key, a W3C trace id. */
 export function random128(draw: Draw): string {
   return [draw(), draw(), draw(), draw()].map(hex8).join('')

@@ -82,7 +82,7 @@ function dataOf(entry: HistoryEntry): DecisionData {
 }
 
 /** "503, Retry-After 120 s: next at 14:03:10" (UTC). */
-export function decisionOf(entry: HistoryEntry): string {
+function decisionOf(entry: HistoryEntry): string {
   const { status, error, serverDelayMs, next, startedAt, durationMs, delayMs } = entry
   const happened = status ? String(status) : (error ?? 'not sent')
   return `${happened}${serverWait(serverDelayMs)}: ${next}${delayMs === undefined ? '' : ` at ${timeOf(startedAt + durationMs + delayMs)}`}`

@@ -4,6 +4,7 @@ import { at, packageBin, root, wasmTarget, wasmTargetDir } from '../lib/paths.mj
 import { run, StepError, step, tell } from '../lib/steps.mjs'
 import { wasmCargo } from '../setup.mjs'
 import { checkDocuments } from './documents.mjs'
+import { checkExports } from './exports.mjs'
 import { checkLengths, checkLocks, checkMachinePaths, checkRoot } from './files.mjs'
 import { checkFloats } from './floats.mjs'
 import { checkHouse } from './house.mjs'
@@ -73,6 +74,7 @@ const ofTheBuilt = [
       ),
   ],
   ['imports flow one way', checkLayers],
+  ['exported names are used', checkExports],
   ['picture of the house', checkHouse],
   ['options are as the comments have them', checkOptions],
   ['tables of the service pages', checkServicePages],

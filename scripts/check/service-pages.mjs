@@ -130,15 +130,14 @@ const scopes = (names, rows) =>
 
 /** @returns {Promise<Record<string, string>>} each table by its name */
 export async function serviceTables() {
-  const from = (path) => import(at('js', 'service', path))
   const [{ endpointRows, commonProblems }, { PROBLEMS }, { openapiDocument }, { flagRows }, { COMMANDS }, more] =
     await Promise.all([
-      from('api/routes.ts'),
-      from('api/problem.ts'),
-      from('api/openapi.ts'),
-      from('cli/flags.ts'),
-      from('cli/commands.ts'),
-      Promise.all([from('addresses.ts'), from('cli/records.ts')]),
+      import('../../js/service/api/routes.ts'),
+      import('../../js/service/api/problem.ts'),
+      import('../../js/service/api/openapi.ts'),
+      import('../../js/service/cli/flags.ts'),
+      import('../../js/service/cli/commands.ts'),
+      Promise.all([import('../../js/service/addresses.ts'), import('../../js/service/cli/records.ts')]),
     ])
   const [{ REFUSED_RANGES }, { SCOPES }] = more
   const rows = endpointRows()

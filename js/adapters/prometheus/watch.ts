@@ -14,7 +14,7 @@ import type { RetryQueue } from '../../queue/queue.ts'
 import { Counter, Histogram, type Labels, Names, OTHER } from './series.ts'
 
 /** The ends of an attempt that are told apart. */
-export const ATTEMPT_OUTCOMES = [
+const ATTEMPT_OUTCOMES = [
   'success',
   'rate_limited',
   'client_error',
@@ -25,7 +25,7 @@ export const ATTEMPT_OUTCOMES = [
   'refused',
   'cancelled',
 ] as const
-export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
+type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
 const TASK_OUTCOMES: Partial<Record<TaskStatus, string>> = {
   SUCCEEDED: 'succeeded',

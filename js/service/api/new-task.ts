@@ -183,9 +183,7 @@ function checkKept({ bodyRef = '' }: TaskIn, startAt: number, { context: { bodie
 }
 
 /** undefined: no part is there. */
-export function withParts(
-  parts: { readonly [K in keyof SenderData]: SenderData[K] | undefined },
-): SenderData | undefined {
+function withParts(parts: { readonly [K in keyof SenderData]: SenderData[K] | undefined }): SenderData | undefined {
   const given = Object.entries(parts).filter(([, value]) => value !== undefined)
   return given.length > 0 ? Object.fromEntries(given) : undefined
 }
@@ -236,7 +234,7 @@ function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): numbe
 }
 
 /** Tags as the record has them; undefined: there are none. Throws 'invalid'. */
-export function tagsOf({ tags = {} }: TaskIn): readonly string[] | undefined {
+function tagsOf({ tags = {} }: TaskIn): readonly string[] | undefined {
   const entries = Object.entries(tags)
   if (entries.length > MOST_TAGS) throw invalid(`tags: ${entries.length} of them exceed ${MOST_TAGS}`, 'tags')
   for (const [name, value] of entries) {

@@ -13,7 +13,7 @@ export const OPERATION_PREFIX = 'op/'
 /** How long an ended operation is shown. */
 export const KEPT_MS: number = DAY_MS
 
-export type OperationKind = 'redrive' | 'purge'
+type OperationKind = 'redrive' | 'purge'
 
 export interface Part {
   readonly taskIds: readonly string[]

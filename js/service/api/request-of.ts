@@ -11,8 +11,8 @@ import type { ApiContext, ApiLimits, ApiSettings } from './context.ts'
 import { type FieldError, invalid, Problem, pointerTo } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
 
-export const MAX_HEADERS = 64
-export const MAX_HEADER_BYTES = 16_384
+const MAX_HEADERS = 64
+const MAX_HEADER_BYTES = 16_384
 const MAX_URL_LENGTH = 8_192
 
 const TARGET = ['targetUrl'] as const

@@ -8,7 +8,7 @@ import type { ApiLimits, ApiSettings, Scope } from './context.ts'
 import type { Exchange, Reply } from './exchange.ts'
 import type { ProblemType } from './problem.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** One kind of success. */
 export interface Answer {
@@ -33,7 +33,7 @@ export interface HeaderIn {
 }
 
 /** A body of lines. */
-export interface LinesIn {
+interface LinesIn {
   /** More are refused, unread. */
   readonly most: number
   /** Makes of the lines what `body` checks. One that cannot be read is a `Problem`. */

@@ -28,7 +28,7 @@ const OPEN: Caller = { name: '', scopes: [], tenant: null, seesAll: false, id: '
 const sha256 = (given: string | Uint8Array): Buffer => createHash('sha256').update(given).digest()
 
 /** The tenant for which a caller who sees all acts. */
-export const TENANT_HEADER = 'redrive-tenant'
+const TENANT_HEADER = 'redrive-tenant'
 
 export class Tokens {
   readonly #now: () => number

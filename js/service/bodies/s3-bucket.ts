@@ -36,7 +36,7 @@ export interface S3Options {
   readonly lookup?: LookupFunction
 }
 
-export interface S3Object {
+interface S3Object {
   readonly bytes: number
   /** Changes with its content; '': the server gives none. */
   readonly etag: string

@@ -12,7 +12,7 @@ export const GROUPS = [
   'Limits',
   'Process',
 ] as const
-export type Group = (typeof GROUPS)[number]
+type Group = (typeof GROUPS)[number]
 
 export interface Flag<T> {
   readonly kind: Kind<T>

@@ -30,7 +30,7 @@ export interface Plan {
 }
 
 /** The retry at which most tasks come at once. */
-export interface PileUp {
+interface PileUp {
   readonly retry: number
   readonly tasks: number
   /** From the first of them to the last: a tenth of the mean wait at most. */

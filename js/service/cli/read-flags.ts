@@ -10,7 +10,7 @@ import { type Io, reasonOf, UsageError, withoutLogin } from './io.ts'
 import type { Tools } from './kinds.ts'
 import { nearest, suggestion } from './nearest.ts'
 
-export type Source = 'flag' | 'env' | 'file' | 'default'
+type Source = 'flag' | 'env' | 'file' | 'default'
 
 /** The words of a command, sorted, and not read yet. */
 export interface Words {

@@ -24,7 +24,7 @@ export interface TokenEntry {
 }
 
 /** The records themselves, or those in a file, under the name that errors call them by. */
-export function recordsOf(
+function recordsOf(
   given: string | readonly unknown[] | undefined,
   what: 'tokens' | 'policies',
   cwd: string,

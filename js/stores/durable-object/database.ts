@@ -9,7 +9,7 @@ import { translated } from './errors.ts'
 
 export type SqlValue = string | number | null | ArrayBuffer | ArrayBufferView
 
-export interface SqlCursor {
+interface SqlCursor {
   toArray(): readonly unknown[]
   readonly rowsWritten: number
 }

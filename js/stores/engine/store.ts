@@ -16,7 +16,7 @@ export type Reads<D> = {
 }
 
 /** The demands of a command on its storage. */
-export interface Urgency {
+interface Urgency {
   /** Survives a power cut once it has resolved, in a storage that can be told so. */
   readonly isDurable?: boolean
   /** Ends or deletes what is held: has to be possible when there is no more room. */

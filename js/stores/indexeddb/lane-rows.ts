@@ -167,7 +167,7 @@ export function newLane(name: string, principal: Name, isApart: boolean): Lane {
 export const isShown = (lane: Lane, now: number): boolean => lane.pending > 0 || lane.inFlight > 0 || isHeld(lane, now)
 
 /** A hold that is over for long is none, and who has no task was never served. */
-export function tidy(lane: Lane, now: number): void {
+function tidy(lane: Lane, now: number): void {
   if (isHoldOver(lane, now)) {
     lane.heldUntil = null
     lane.holdEndsBy = null
@@ -176,7 +176,7 @@ export function tidy(lane: Lane, now: number): void {
 }
 
 /** Else it is forgotten. */
-export const isLeft = ({ tasks, pending, inFlight, heldUntil }: Lane): boolean =>
+const isLeft = ({ tasks, pending, inFlight, heldUntil }: Lane): boolean =>
   tasks > 0 || pending > 0 || inFlight > 0 || heldUntil !== null
 
 /** Where a task waits, as the index has it. */

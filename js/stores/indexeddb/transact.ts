@@ -173,11 +173,11 @@ export function done<T>(request: IDBRequest<T>): Promise<T> {
 }
 
 /** Whether `done` has rejected with it: the storage failed, and not what was asked of it. */
-export function isOfRequest(error: unknown): boolean {
+function isOfRequest(error: unknown): boolean {
   return typeof error === 'object' && error !== null && failures.has(error)
 }
 
 /** Requests of `tx` that have been answered so far, of those that went through `done`. */
-export function answersIn(tx: IDBTransaction): number {
+function answersIn(tx: IDBTransaction): number {
   return answers.get(tx) ?? 0
 }

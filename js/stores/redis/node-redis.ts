@@ -34,7 +34,7 @@ interface Listens {
 }
 
 /** A client of one server; of these are those of clusters and sentinels made. */
-export interface NodeRedisClient extends Connection, Listens {
+interface NodeRedisClient extends Connection, Listens {
   readonly isReady: boolean
   duplicate(overrides: object): NodeRedisClient
   sendCommand(args: readonly Arg[], options: SendOptions): Promise<unknown>
@@ -44,7 +44,7 @@ interface Node {
   readonly client?: NodeRedisClient | undefined
 }
 
-export interface NodeRedisCluster extends Connection, Listens {
+interface NodeRedisCluster extends Connection, Listens {
   /** Empty until it is connected. */
   readonly slots: readonly ({ readonly master: Node } | undefined)[]
   nodeClient(node: Node): Promise<unknown>
@@ -52,7 +52,7 @@ export interface NodeRedisCluster extends Connection, Listens {
   sendCommand(firstKey: Arg, isReadonly: boolean, args: readonly Arg[], options: SendOptions): Promise<unknown>
 }
 
-export interface NodeRedisSentinel extends Connection, Partial<Listens> {
+interface NodeRedisSentinel extends Connection, Partial<Listens> {
   getSentinelNode(): unknown
   duplicate(overrides: object): NodeRedisSentinel
   /** Runs `send` with a client of the master; again, where its connection was lost meanwhile. */

@@ -16,7 +16,7 @@ import { SMALL_BODY } from './scripts.ts'
 
 /** The statuses, by their numbers in the scripts. */
 export const STATUSES: readonly TaskStatus[] = ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED']
-export const DEADLINES = ['total_budget', 'expired', 'key_expired'] as const
+const DEADLINES = ['total_budget', 'expired', 'key_expired'] as const
 
 /** A rank is the negated priority, which may be any 32-bit number, above 0. */
 const RANKS = 2 ** 32

@@ -15,7 +15,7 @@ import { SHARED } from './lineup.ts'
 import { numberOf, type OpenedFile, openedFile } from './whereabouts.ts'
 
 /** 'rdrv': says whose file it is. */
-export const APPLICATION_ID = 0x72647276
+const APPLICATION_ID = 0x72647276
 
 const FIRST = `${TABLES}
 -- Apart from the tasks: claims never read them.

@@ -7,18 +7,7 @@ import { type Connect, LabClient } from './client.ts'
 import type { LabEngine } from './model.ts'
 import type { FromLab } from './protocol.ts'
 
-export type {
-  CrowdAnswer,
-  CrowdRequest,
-  FrontierAnswer,
-  FrontierRequest,
-  FrontierRow,
-  LabCall,
-  LabEngine,
-  OutageAnswer,
-  OutageRequest,
-  RetryFigures,
-} from './model.ts'
+export type { LabEngine } from './model.ts'
 
 /** The Worker's file in the package, from the build: bundlers look for a plain text in this very place. */
 declare const LAB_WORKER: string

@@ -7,12 +7,12 @@ import type { View } from './view.ts'
 import type { Drawn } from './words.ts'
 
 /** Why it may not be done; undefined: it may. */
-export const refusedBy = (view: View, type: InspectorActType): string | undefined => {
+const refusedBy = (view: View, type: InspectorActType): string | undefined => {
   const can = view.source.can[type]
   return typeof can === 'string' ? can : undefined
 }
 
-export const isThere = (view: View, type: InspectorActType): boolean => !view.isReadonly && !!view.source.can[type]
+const isThere = (view: View, type: InspectorActType): boolean => !view.isReadonly && !!view.source.can[type]
 
 interface Button {
   readonly type: InspectorActType

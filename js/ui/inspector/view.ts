@@ -23,7 +23,7 @@ export type Asking =
   | { readonly type: 'purgeAll'; readonly count: number }
   | { readonly type: 'purge'; readonly taskId: string }
 
-export interface ListState extends ListFilter {
+interface ListState extends ListFilter {
   /** Those that fit, as far as they are loaded. */
   readonly shown: readonly InspectorTask[]
   readonly loaded: number

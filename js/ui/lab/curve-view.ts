@@ -17,7 +17,7 @@ const SHOWN = 25
 const COMPUTED = 1_000
 
 /** A schedule, and how much of it the budget lets happen. */
-export interface Schedule {
+interface Schedule {
   readonly steps: readonly BackoffStep[]
   readonly retries: number
   readonly budgetMs: number
@@ -26,7 +26,7 @@ export interface Schedule {
 }
 
 /** Throws what the core throws: a TypeError or RangeError that names the field. */
-export function scheduleOf(core: Core, policy: Partial<RetryPolicy>): Schedule {
+function scheduleOf(core: Core, policy: Partial<RetryPolicy>): Schedule {
   const asked = policy.maxAttempts ?? policyDefaults.maxAttempts
   const steps = core.backoffSchedule(shortened(policy, COMPUTED + 1))
   const budgetMs = policy.totalBudgetMs ?? policy.keyTtlMs ?? policyDefaults.keyTtlMs

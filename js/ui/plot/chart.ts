@@ -25,7 +25,7 @@ export interface Line {
 }
 
 /** Shades a stretch of the x axis. */
-export interface Stretch {
+interface Stretch {
   readonly from: number
   readonly to: number
   readonly label: string
@@ -52,7 +52,7 @@ const LEGEND = 34
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
 const LABELS = { size: 11, font: '11px system-ui, sans-serif' }
 
-export class RedriveChart extends RedriveElement {
+class RedriveChart extends RedriveElement {
   static override styles: CSSResultGroup = [
     RedriveElement.styles,
     unsafeCSS(plotStyle),

@@ -22,7 +22,7 @@ const FILTER = {
   reason: reason.optional(),
 }
 
-export const deadFilter: z.ZodType<DeadFilter> = z
+const deadFilter: z.ZodType<DeadFilter> = z
   .strictObject({
     ...FILTER,
     endedAfter: instant('Ended at this instant or later, epoch ms').optional(),

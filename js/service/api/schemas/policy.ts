@@ -112,7 +112,7 @@ const STEPS = [
   { retry: 2, minMs: 0, meanMs: 1_000, maxMs: 2_000, totalMeanMs: 1_500, totalMaxMs: 3_000 },
 ]
 
-export const schedule: z.ZodType = z
+const schedule: z.ZodType = z
   .array(step)
   .meta({ description: 'The first 1,000 retries, with the waits of the curve alone' })
 

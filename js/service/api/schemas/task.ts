@@ -150,7 +150,7 @@ const ATTEMPT = {
 /** Later versions of the package may say more, and so may those that wrote the store. */
 const data = z.record(z.string(), z.unknown()).optional().meta({ description: 'The decision in numbers and codes' })
 
-export const attemptOut: z.ZodType = z
+const attemptOut: z.ZodType = z
   .object({
     taskId,
     attemptNumber: count('The first is 1'),

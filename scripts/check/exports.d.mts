@@ -1,0 +1,2 @@
+export function unusedExports(folder?: string): Promise<string[]>
+export function checkExports(): Promise<void>
