@@ -2,8 +2,8 @@
 // test notices. All groups take hours, one takes minutes. docs/testing.md has the results, and a reason for each that is left.
 // Only the tests of the group run: a change of the core that only a test in JavaScript notices counts as missed.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { at, root } from './lib/paths.mjs'
 import { setUpAndBuild } from './build.mjs'
+import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { npm } from './setup/npm.mjs'
 import { rustStep } from './setup/rust.mjs'
@@ -75,7 +75,19 @@ async function engine(files) {
   const config = at('target', 'mutants', 'stryker.json')
   mkdirSync(at('target', 'mutants'), { recursive: true })
   const mutate = files.length > 0 ? files.map((file) => `js/stores/engine/${file}`) : ['js/stores/engine/**/*.ts']
-  const ignored = ['/target', '/.tools', '/pkg', '/docs', '/site', '/benches', '/examples', '/fuzz', '/src', '/sim', '/findings']
+  const ignored = [
+    '/target',
+    '/.tools',
+    '/pkg',
+    '/docs',
+    '/site',
+    '/benches',
+    '/examples',
+    '/fuzz',
+    '/src',
+    '/sim',
+    '/findings',
+  ]
   const settings = {
     plugins: [`${strykerHome}/node_modules/@stryker-mutator/vitest-runner/dist/src/index.js`],
     testRunner: 'vitest',
