@@ -6,7 +6,7 @@ const FOLDERS = ['bodies', 'browser', 'metrics', 'openapi', 'packaging', 'site',
 
 /** A file's name says when it runs and how: `x.slow.test.ts` not in quick, `x.timed.test.ts` by itself, `x.isolated.test.ts` in a process of its own. */
 const SLOW = SIZE === 'quick' ? ['**/*.slow.test.ts'] : []
-const NAMED = ['**/*.timed.test.ts', '**/*.isolated.test.ts']
+const NAMED = ['**/*.timed.test.ts', '**/*.isolated.test.ts', '**/*.isolated.slow.test.ts']
 const SKIPPED = [...SLOW, '**/node_modules/**']
 
 /** Virtual time, but real work, to which other suites go first: this ends what hangs, and measures nothing. */
@@ -46,7 +46,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'isolated', ...light, include: ['tests/**/*.isolated.test.ts'], exclude: SKIPPED },
+        test: { name: 'isolated', ...light, include: ['tests/**/*.isolated{,.slow}.test.ts'], exclude: SKIPPED },
       },
       {
         extends: true,

@@ -87,7 +87,7 @@ async function keep(target) {
 async function fuzzRows(count) {
   const env = { REDRIVE_FUZZ_ROWS: String(count) }
   const vitest = at('node_modules', 'vitest', 'vitest.mjs')
-  await run(process.execPath, [vitest, 'run', 'tests/js/stored-rows.test.ts'], { cwd: root, env })
+  await run(process.execPath, [vitest, 'run', 'tests/js/stored-rows.isolated.slow.test.ts'], { cwd: root, env })
 }
 
 await main(async () => {

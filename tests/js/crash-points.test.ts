@@ -11,7 +11,7 @@ import { bySize } from '../size.ts'
 
 const FAULTS: readonly StoreFault[] = ['fail-before', 'fail-after', 'crash-before', 'crash-after']
 /** In quick, some of the points. */
-const STEP = bySize(7, 1)
+const STEP = bySize(13, 1)
 const WELL = { violation: undefined, waiting: [], live: 0, lost: [], twice: [] }
 
 describe.each(['memory', 'sqlite'] as const)('%s', (store) => {

@@ -1,5 +1,7 @@
+import { bySize } from '../size.ts'
 import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 import { sharedStoreContract } from './store-contract.ts'
 
-sharedStoreContract('sqlite', () => freshPath(QUICK_FOLDER), openStore)
+// a file for each of its cases: fewer of them in quick
+sharedStoreContract('sqlite', () => freshPath(QUICK_FOLDER), openStore, bySize(24, 200))

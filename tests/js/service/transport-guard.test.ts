@@ -97,6 +97,8 @@ describe('whatever the resolver says', () => {
     '0.0.0.0',
   ] as const
 
+  const CASES = bySize(32, 150)
+
   test('no refused address is ever connected to, and what may be is', async () => {
     const first = await serveRaw(saying(OK), PUBLIC[0])
     const { port } = first
@@ -128,10 +130,10 @@ describe('whatever the resolver says', () => {
         expect(dialled.filter((address) => !(PUBLIC as readonly string[]).includes(address))).toEqual([])
         await close()
       }),
-      { numRuns: bySize(32, 150) },
+      { numRuns: CASES },
     )
     expect(refused.map(({ accepted }) => accepted)).toEqual(INNER.map(() => 0))
-    expect(allowed.reduce((sum, { accepted }) => sum + accepted, 0)).toBeGreaterThan(50)
+    expect(allowed.reduce((sum, { accepted }) => sum + accepted, 0)).toBeGreaterThan(CASES / 3)
   })
 
   test('with the rules as they are by default, addresses are dialled that are public, all of an answer or none', async () => {

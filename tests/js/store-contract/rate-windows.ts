@@ -6,6 +6,7 @@ import type { OriginLimit } from '../../../js/api/store.ts'
 import { limitsIn } from '../../../js/stores/engine/limits.ts'
 import { timeOfStep } from '../../../js/stores/engine/rules.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
+import { bySize } from '../../size.ts'
 import { ann, annElsewhere, bob, claimOf, newTask, type Open, SUCCEEDED, settlementOf, times } from './kit.ts'
 import type { Pair } from './registry.ts'
 
@@ -19,7 +20,7 @@ function mayGive(log: readonly number[], now: number, burst: number, intervalMs:
   return log.every((from, i) => log.length - i + 1 <= burst + (now - from) / intervalMs)
 }
 
-const runs = Number(globalThis.process?.env.REDRIVE_RUNS ?? 60)
+const runs = Number(globalThis.process?.env.REDRIVE_RUNS ?? bySize(16, 60))
 
 /** Tokens beside a naive log of leases. */
 export function windowRules(open: Open, pair?: Pair): void {
