@@ -41,12 +41,18 @@ export default defineConfig({
           exclude: [...SKIPPED, ...NAMED, ...FOLDERS.map((folder) => `tests/${folder}/**`)],
           // a process for each file costs more than a third of the processor
           isolate: false,
-          setupFiles: ['tests/file-times.ts'],
+          setupFiles: ['tests/each-file.ts'],
         },
       },
       {
         extends: true,
-        test: { name: 'isolated', ...light, include: ['tests/**/*.isolated{,.slow}.test.ts'], exclude: SKIPPED },
+        test: {
+          name: 'isolated',
+          ...light,
+          setupFiles: ['tests/each-file.ts'],
+          include: ['tests/**/*.isolated{,.slow}.test.ts'],
+          exclude: SKIPPED,
+        },
       },
       {
         extends: true,

@@ -40,7 +40,8 @@ const RUNS = { all: '1000' }
  * @returns {Promise<Result>}
  */
 export async function cargoTests(args = [], size) {
-  const env = { REDRIVE_SIZE: size, PROPTEST_CASES: process.env.PROPTEST_CASES ?? CASES[size] }
+  const { PROPTEST_CASES = CASES[size], PROPTEST_RNG_SEED = size === 'all' ? undefined : '20261128' } = process.env
+  const env = { REDRIVE_SIZE: size, PROPTEST_CASES, PROPTEST_RNG_SEED }
   const { code, output } = await run('cargo', ['test', '--no-fail-fast', ...args], {
     cwd: root,
     env,
@@ -109,7 +110,7 @@ const WALKS = ['store-memory', 'store-sqlite', 'redis/contract', 'crash-points',
 )
 const mostOf = (path) => (WALKS.includes(path) ? WALK_MS : MOST_MS)
 
-/** A line for each file of the quick run that took longer; tests/file-times.ts measured them. */
+/** A line for each file of the quick run that took longer; tests/each-file.ts measured them. */
 function slowFiles() {
   const lines = existsSync(fileTimes) ? readFileSync(fileTimes, 'utf8').trim().split('\n') : []
   return lines

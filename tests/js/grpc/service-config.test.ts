@@ -105,7 +105,11 @@ test('grpc-js reads every duration as it was given', () => {
           readonly timeout: { readonly seconds: number; readonly nanos: number }
           readonly retryPolicy: { readonly initialBackoff: string; readonly maxBackoff: string }
         }
-        const msOf = (text: string) => Math.round(Number(text.slice(0, -1)) * 1_000)
+        // as texts: a double has no room for years in nanoseconds
+        const msOf = (text: string) => {
+          const [seconds = '', rest = ''] = text.slice(0, -1).split('.')
+          return Number(seconds + rest.padEnd(9, '0').replace(/0{6}$/, ''))
+        }
         const { initialBackoff, maxBackoff } = read.retryPolicy
         expect(msOf(maxBackoff)).toBe(maxDelayMs)
         expect(msOf(initialBackoff)).toBe(Math.min(initialDelayMs, maxDelayMs))
