@@ -5,7 +5,7 @@ import { manifest, repository } from './build/manifest.mjs'
 import { buildWasmStep, compileEarly } from './build-wasm.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { at, generated } from './lib/paths.mjs'
-import { isEntry, main, step } from './lib/steps.mjs'
+import { isEntry, main, step, yieldingToOthers } from './lib/steps.mjs'
 import { beginSetup } from './setup.mjs'
 
 const papers = ['README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']
@@ -75,7 +75,7 @@ export async function build() {
  * @param {{ rust: Promise<unknown>, tools: Promise<unknown> }} begun
  */
 export function buildAfter({ rust, tools }) {
-  rust.then(compileEarly).catch(() => {}) // `tools` tells of it
+  rust.then(() => yieldingToOthers(compileEarly)).catch(() => {}) // `tools` tells of it
   return tools.then(build)
 }
 

@@ -13,22 +13,21 @@ import { cargoTests, killRuns, timed, vitest } from './suites.mjs'
 export const SIZES = ['quick', 'full', 'all']
 
 /**
- * `busy`: keeps every core at work. `needs`: what `begin` gives, by the size from which on it is needed. `seconds`: what the suite
- * took by itself on two cores, where this machine has not run it yet; without `quick` it is no part of that size. `alone`: it
- * measures, so it runs after all others.
+ * `lane`: what runs after what; suites without one wait for servers and browsers. `needs`: what `begin` gives, by the size from which on it is needed. `seconds`: what the suite
+ * took by itself on two cores, where this machine has not run it yet; without `quick` it is no part of that size.
  */
 export const suites = {
-  rust: { run: cargoTests, busy: true, needs: { quick: ['rust'] }, seconds: { quick: 60, full: 300 } },
+  rust: { run: cargoTests, lane: 'native', needs: { quick: ['rust'] }, seconds: { quick: 60, full: 300 } },
   sim: {
     // the sound core in quick; wrong cores, storms and crowds, each a program to link, in full
     run: (args, size) =>
       cargoTests(['--package', 'sim', ...(size === 'quick' ? ['--lib', '--test', 'core'] : []), ...args], size),
-    busy: true,
+    lane: 'native',
     needs: { quick: ['rust'] },
     seconds: { quick: 60, full: 120 },
   },
   js: ofVitest(['js', 'isolated'], {
-    busy: true,
+    lane: 'busy',
     needs: { quick: ['built', 'redis'], full: ['valkey'] },
     seconds: { quick: 120, full: 900 },
   }),
@@ -54,7 +53,7 @@ export const suites = {
   site: { run: site, needs: { full: ['built', 'chromium', 'site'] }, seconds: { full: 60 } },
   timed: {
     run: timed,
-    alone: true,
+    lane: 'alone',
     needs: { full: ['built', 'tarball', 'chromium', 'firefox', 'redis'] },
     seconds: { full: 120 },
   },
@@ -106,13 +105,13 @@ async function pack() {
 
 /** One suite, once what it needs is there. */
 async function runSuite(name, { begun, args = [], size, progress }) {
-  const { run, busy = false } = suites[name]
+  const { run, lane } = suites[name]
   let result
   try {
     for (const need of needsOf(name, size)) await begun[need]
     progress.began(name)
     await step(`${name} tests`, async () => {
-      result = await (busy ? yieldingToOthers(() => run(args, size)) : run(args, size))
+      result = await (lane === 'native' || lane === 'busy' ? yieldingToOthers(() => run(args, size)) : run(args, size))
       progress.ended(name, result.ok && args.length === 0)
       if (!result.ok) throw new StepError(`${name} tests failed`)
       return `${result.passed} passed; ${progress.words()}`
@@ -126,20 +125,26 @@ async function runSuite(name, { begun, args = [], size, progress }) {
   return { name, ...result }
 }
 
-/** These suites, one after another where they are busy, two at a time where they are not, and those that measure at the end. */
+/**
+ * These suites: the native ones and those of the package one after another, beside them the others, and those that measure at the end.
+ * What compiles or computes gives way, so it fills the time in which a first run waits for packages and builds.
+ */
 export async function runSuites(names, given) {
   const results = []
-  const busy = names.filter((name) => suites[name].busy)
-  const waiting = names.filter((name) => !suites[name].busy && !suites[name].alone)
-  const alone = names.filter((name) => suites[name].alone)
+  const of = (kind) => names.filter((name) => suites[name].lane === kind)
+  const [native, busy, waiting, alone] = ['native', 'busy', undefined, 'alone'].map(of)
   const progress = beginProgress(names, given.size, (name) => suites[name].seconds)
   const lane = async (next) => {
     for (let name = next(); name !== undefined; name = next()) {
       results.push(await runSuite(name, { ...given, progress }))
     }
   }
-  // the lane of busy suites, once it is done, takes waiting ones from the end of their list
-  await Promise.all([lane(() => busy.shift() ?? waiting.pop()), lane(() => waiting.shift())])
+  await Promise.all([
+    lane(() => native.shift()),
+    // once it is done, it takes waiting ones from the end of their list
+    lane(() => busy.shift() ?? waiting.pop()),
+    lane(() => waiting.shift()),
+  ])
   await lane(() => alone.shift())
   progress.close()
   const order = Object.keys(suites)
