@@ -28,7 +28,10 @@ fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_l6_hold_in_random_worlds_after_every_
     }
     // Worlds in which nothing happens prove nothing.
     assert!(totals.events > 1000 * worlds, "{totals:?}");
-    assert!(totals.tasks > 100 * worlds && totals.starts > 40 * worlds && totals.leases > 25 * worlds, "{totals:?}");
+    assert!(
+        totals.tasks > 100 * worlds && totals.starts > 40 * worlds && totals.leases > 25 * worlds,
+        "{totals:?}"
+    );
     assert!(2 * totals.openings > 5 * worlds && 2 * totals.put_off > worlds, "{totals:?}");
     assert!(totals.refused > 5 * worlds, "the queues were full at times");
     for code in [0, 2, 16, 17, 18, 19, 20, 21, 22, 23, 25] {
