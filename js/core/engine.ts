@@ -13,7 +13,7 @@ export interface Engine {
 /** Instantiates `module` and binds the glue to it. */
 export async function bind(glue: typeof Glue, module: WebAssembly.Module): Promise<Engine> {
   if (!WebAssembly.Module.exports(module).some(({ name }) => name === 'corequeue_new')) {
-    throw new TypeError('expected the redrive.wasm of this version, got a module without its exports')
+    throw new TypeError('expected the redrive.wasm of this version')
   }
   const { memory } = (await bindGlue(glue, module, 'queue')) as { readonly memory: WebAssembly.Memory }
   return { glue, memory, scratch: new Scratch(memory, glue.scratch) }

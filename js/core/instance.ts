@@ -1,22 +1,22 @@
 /** From a module to something that can be called: how each of the core's, and the lab's, comes to life. */
 
-/** Who uses each glue: it has one instance at a time, and another would answer in its place. */
-const users = new WeakMap<object, object>()
+/** Glue that has an instance: another one would answer in its place. */
+const bound = new Set<object>()
 
 /**
- * Instantiates `module` and binds its generated glue to it. `name`: what the glue was generated as. `user`: who may bind it again, once
- * an instance has trapped. Throws a TypeError where the glue is another's.
+ * Instantiates `module` and binds its generated glue to it. `name`: what the glue was generated as. `again`: its instance has trapped, and
+ * this one takes its place. Throws a TypeError where the glue has an instance.
  */
 export async function bindGlue(
   glue: object,
   module: WebAssembly.Module,
   name: 'queue' | 'keys' | 'lab',
-  user: object = {},
+  again?: boolean,
 ): Promise<WebAssembly.Exports> {
   const imports = { [`./${name}_bg.js`]: glue as WebAssembly.ModuleImports }
   const { exports } = await WebAssembly.instantiate(module, imports)
-  if ((users.get(glue) ?? user) !== user) throw new TypeError('this glue is in use: import it anew')
-  users.set(glue, user)
+  if (!again && bound.has(glue)) throw new TypeError('glue in use: import it again')
+  bound.add(glue)
   ;(glue as { __wbg_set_wasm(exports: WebAssembly.Exports): void }).__wbg_set_wasm(exports)
   ;(exports as unknown as { __wbindgen_start(): void }).__wbindgen_start()
   return exports

@@ -48,6 +48,7 @@ export class Keys {
   /** The host's own SHA-256, where it has one that answers at once. What is hashed is the core's, byte for byte. */
   readonly #digest: Digest | undefined
   #bound: Bound | undefined
+  #trapped = false
   #starting: Promise<void> | undefined
 
   constructor(glue: typeof Glue, module: WebAssembly.Module, digest?: Digest) {
@@ -119,6 +120,7 @@ export class Keys {
       const word = /^(.*)\|(\d+)$/s.exec((error as Error).message)
       if (word) throw new SyntaxError(`text: ${word[1]}, at byte ${word[2]}`)
       this.#bound = this.#starting = undefined
+      this.#trapped = true
       // the glue keeps views of this memory: they end with its buffer
       bound.memory.grow(0)
       // who asks next hears of a failure
@@ -128,7 +130,7 @@ export class Keys {
   }
 
   async #start(): Promise<void> {
-    const { memory } = (await bindGlue(this.#glue, this.#module, 'keys', this)) as {
+    const { memory } = (await bindGlue(this.#glue, this.#module, 'keys', this.#trapped)) as {
       readonly memory: WebAssembly.Memory
     }
     this.#bound = { glue: this.#glue, memory, scratch: new Scratch(memory, this.#glue.scratch) }
@@ -146,7 +148,7 @@ type Hash = (lengths: Uint32Array | number[], framed: boolean) => number
 type Question<T> = (bound: Bound) => T
 
 const trapped = (why: string, cause?: unknown): RedriveError =>
-  new RedriveError('CORE_TRAPPED', `the module of keys stopped (${why}): a new instance is made; ask again`, { cause })
+  new RedriveError('CORE_TRAPPED', `the module of keys stopped (${why}): ask again`, { cause })
 
 export async function bindKeys(glue: typeof Glue, module: WebAssembly.Module, digest?: Digest): Promise<Keys> {
   const keys = new Keys(glue, module, digest)

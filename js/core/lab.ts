@@ -76,7 +76,7 @@ const compiled = once(async () => WebAssembly.compile(await unpack(packed)))
 let current: Promise<Lab> | undefined
 
 const makeLab = async (): Promise<Lab> => {
-  const { memory } = (await bindGlue(glue, await compiled(), 'lab', Lab)) as { readonly memory: WebAssembly.Memory }
+  const { memory } = (await bindGlue(glue, await compiled(), 'lab', true)) as { readonly memory: WebAssembly.Memory }
   return new Lab(memory)
 }
 

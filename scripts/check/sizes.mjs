@@ -27,7 +27,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 79_750,
+    limit: 79_700,
     aim: 50_000,
   },
   {
@@ -86,7 +86,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 100_100,
+    limit: 100_000,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server

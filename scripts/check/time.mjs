@@ -1,4 +1,4 @@
-// Who reads the time or arms a timer: js/platform/clock.ts alone, so that tests can replace both.
+// Only js/platform/clock.ts reads the time or arms a timer, so that tests can replace both.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseAst } from 'vite'

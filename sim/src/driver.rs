@@ -364,8 +364,7 @@ impl<C: Core> Driver<C> {
         self.poll()
     }
 
-    /// Puts on the tape where the queue stands: when it wants to be woken, what it holds, how much of a lane a store would be asked for,
-    /// and where one of its tasks is.
+    /// Puts on the tape when the queue wants to be woken, what it holds and has room for, and where one of its tasks is.
     fn note_state(&mut self) {
         let lane = self.book.lanes[self.turn % self.book.lanes.len()].handle;
         let now = Millis::new(self.wall);

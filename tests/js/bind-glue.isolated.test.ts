@@ -7,7 +7,7 @@ import { bindKeys } from '../../js/core/keys.ts'
 
 const moduleOf = (name: string) => WebAssembly.compile(readFileSync(`js/core/generated/${name}/${name}.wasm`))
 const REQUEST = { method: 'POST', url: 'https://api.test/a', contentType: '', body: 'a' }
-const IN_USE = /^this glue is in use: import it anew$/
+const IN_USE = /^glue in use: import it again$/
 
 test('keys refuse glue that other keys use, which go on', async () => {
   vi.resetModules()
