@@ -24,7 +24,8 @@ function remembered(file) {
 export function beginProgress(names, size, secondsOf) {
   const file = at('target', 'test', `seconds-${size}.json`)
   const before = remembered(file)
-  const expected = (name) => before[name] ?? secondsOf(name)[size] ?? secondsOf(name).full
+  const seconds = new Map(names.map((name) => [name, before[name] ?? secondsOf(name)[size] ?? secondsOf(name).full]))
+  const expected = (name) => seconds.get(name) ?? 0
   const total = names.reduce((sum, name) => sum + expected(name), 0)
   const since = new Map()
   const done = new Set()
