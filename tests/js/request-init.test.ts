@@ -8,6 +8,8 @@ const EXTRA = {
   credentials: 'include',
   mode: 'cors',
   referrerPolicy: 'no-referrer',
+  integrity: '',
+  redirect: 'error',
   dispatcher: { dispatch() {} },
   next: { revalidate: 60 },
   cf: { cacheTtl: 5 },
