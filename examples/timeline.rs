@@ -40,6 +40,7 @@ pub fn main() {
         expires_at: Millis::MAX,
         wait_until: Millis::MAX,
         started: false,
+        began: Millis::ZERO,
     };
     queue.admit(Millis::ZERO, &admission).expect("there is room");
 

@@ -20,7 +20,7 @@ export interface BackgroundSyncOptions {
   readonly registration?: { readonly scope: string; update(): Promise<unknown> }
   /**
    * In a service worker: how long one sync may work, in ms, before what is left is handed back to the browser, which ends
-   * a sync by itself after 5 minutes. 1_000..=300_000. @default 240_000
+   * a sync by itself after 5 minutes. 1,000 to 300,000. @default 240_000
    */
   readonly drainMs?: number
 }

@@ -1,21 +1,42 @@
 /** redrive: a retry queue for HTTP, for Node and for pages while they are developed. The core comes as a chunk of its own. */
 
-import { CHECKS } from './options/checks.ts'
-import type { RetryQueueOptions } from './options/queue-options.ts'
+import type { EnqueueReceipt } from './api/methods.ts'
+import type { EnqueueInit } from './call/read-fetch.ts'
+import type { GivenOptions } from './options/queue-options.ts'
+import type { RequestLike } from './platform/web.ts'
 import type { EngineSource } from './queue/core-loader.ts'
+import { internalsOf } from './queue/internals.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
+import { assertStored, keptOrNot } from './queue/unkept.ts'
 
 export * from './exports.ts'
 
 const source: EngineSource = () => import('./queue/chunk.node.ts')
 
-/** Tries failed requests again: at the right time, under the same key, within limits. */
+/**
+ * Tries failed requests again: at the right time, under the same key, within limits.
+ *
+ * @example
+ * const queue = new RetryQueue({ idempotency: { origins: ['https://api.example.com'] } })
+ * const response = await queue.fetch('https://api.example.com/orders', { method: 'POST', body: 'A-1' })
+ *
+ * @example
+ * const queue = new RetryQueue({ durable: true, principal: 'user-4711' })
+ * const { taskId } = await queue.enqueue('/api/reports', { method: 'POST', body: 'all is well' })
+ */
 export class RetryQueue extends Queue {
   /**
    * Checks its options at once: TypeError and RangeError name the option, what was expected and what came. In the production bundle of a
    * page the checks come with the core's chunk: then `degraded` 'options_refused' says so, and calls are plain fetch.
    */
-  constructor(options: RetryQueueOptions = {}) {
-    super(options, source, CHECKS)
+  constructor(options: GivenOptions = {}) {
+    const [kept, checks] = keptOrNot(options)
+    super(kept, source, checks)
+  }
+
+  override async enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt> {
+    const { checks, settings } = internalsOf(this).host
+    assertStored(checks, settings, init?.redrive)
+    return super.enqueue(input, init)
   }
 }

@@ -2,27 +2,36 @@
 
 import type { RedriveResponse } from './api/mark.ts'
 import type { EnqueueReceipt } from './api/methods.ts'
-import type { RedriveInit } from './call/read-fetch.ts'
-import { CHECKS } from './options/checks.ts'
-import type { RetryQueueOptions } from './options/queue-options.ts'
-import type { TaskOptions } from './options/task-options.ts'
+import type { EnqueueInit, RedriveInit } from './call/read-fetch.ts'
+import type { GivenOptions } from './options/queue-options.ts'
 import type { RequestLike } from './platform/web.ts'
 import * as engine from './queue/chunk.workerd.ts'
 import type { EngineSource } from './queue/core-loader.ts'
 import { expose, internalsOf } from './queue/internals.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
 import { RequestLoader } from './queue/request-loader.ts'
-import { assertDeferredKept, assertEnqueuedKept } from './queue/unkept.ts'
+import { assertDeferredKept, assertEnqueuedKept, keptOrNot } from './queue/unkept.ts'
 
 export * from './exports.ts'
 
 const source: EngineSource = async () => engine
 
-/** Tries failed requests again: at the right time, under the same key, within limits. */
+/**
+ * Tries failed requests again: at the right time, under the same key, within limits.
+ *
+ * @example
+ * const queue = new RetryQueue({ idempotency: { origins: ['https://api.example.com'] } })
+ * const response = await queue.fetch('https://api.example.com/orders', { method: 'POST', body: 'A-1' })
+ *
+ * @example
+ * const queue = new RetryQueue({ durable: true, principal: 'user-4711' })
+ * const { taskId } = await queue.enqueue('/api/reports', { method: 'POST', body: 'all is well' })
+ */
 export class RetryQueue extends Queue {
   /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
-  constructor(options: RetryQueueOptions = {}) {
-    super(options, source, CHECKS, (...given) => new RequestLoader(...given))
+  constructor(options: GivenOptions = {}) {
+    const [kept, checks] = keptOrNot(options)
+    super(kept, source, checks, (...given) => new RequestLoader(...given))
     const { host, run } = internalsOf(this)
     // adapters that read calls themselves
     const runKept = async (call: Parameters<typeof run>[0]) => {
@@ -37,7 +46,7 @@ export class RetryQueue extends Queue {
     return super.fetch(input, init)
   }
 
-  override async enqueue(input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
+  override async enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt> {
     assertEnqueuedKept(internalsOf(this).host.settings, init?.redrive)
     return super.enqueue(input, init)
   }

@@ -14,6 +14,9 @@ use crate::time::Millis;
 /// In actions and verdicts the codes of reasons begin here: the task has ended.
 pub const ENDED: u32 = 16;
 
+/// In actions: a caller at the door may send its first attempt.
+pub const LET_IN: u32 = ENDED - 1;
+
 /// The bit of a storm's code, in actions; the other bits are how many tasks failed at first for each success.
 pub const STORM: u32 = 1 << 31;
 
@@ -177,10 +180,11 @@ pub const fn class(class: Class) -> u32 {
 }
 
 /// An action as a pair: slot and 0 to start it, or [`ENDED`] and more where it has ended; lane and its news, which are
-/// a change of its breaker, 1 to 9, or a [`STORM`].
+/// a change of its breaker, 1 to 9, or a [`STORM`]; slot and [`LET_IN`].
 pub const fn action(action: &Action) -> [u32; 2] {
     match *action {
         Action::Start(slot) => [slot, 0],
+        Action::LetIn(slot) => [slot, LET_IN],
         Action::End(slot, reason) => [slot, reason.code().saturating_add(ENDED)],
         Action::Circuit(lane, change) => [lane, circuit_change(change)],
         Action::Storm(lane, tasks) => [lane, STORM | tasks],

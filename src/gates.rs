@@ -4,6 +4,7 @@
 
 pub mod breaker;
 pub mod budget;
+mod door;
 mod pace;
 mod ramp;
 mod recent;
@@ -15,6 +16,8 @@ use crate::rng::SplitMix64;
 use crate::time::Millis;
 use breaker::{Breaker, BreakerRules, Change, Circuit, Heard};
 use budget::{BudgetRules, RetryBudget};
+pub(crate) use door::Door;
+pub use door::{Entry, WhenOpen};
 pub use pace::Pace;
 pub use ramp::Comeback;
 use ramp::{Course, Ramp};
@@ -78,7 +81,14 @@ pub(crate) struct LaneGates {
     storm: Storm,
     /// When the last healthy answer came.
     healthy_at: Option<Millis>,
+    /// How many times another task took the place of a probe since the last healthy answer.
+    spared: u8,
+    /// Other tasks wait in the lane.
+    pub others: bool,
 }
+
+/// The most of them.
+const SPARED: u8 = 3;
 
 /// News of a lane for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,9 +142,11 @@ impl LaneGates {
         self.ramp.hasten();
     }
 
-    /// A task was handed over while the ramp pauses until `until`.
-    pub fn visit(&mut self, until: Millis) {
-        self.ramp.visit(until);
+    /// A task was handed over: an extra attempt may go, and see whether the circuit may close.
+    pub fn visit(&mut self, now: Millis) {
+        if let Some(at) = self.ramp.visit(now) {
+            self.breaker.hasten(at.max(now));
+        }
     }
 
     /// Whether the server has answered as one that works at `since` or later.
@@ -196,8 +208,30 @@ impl LaneGates {
         }
         if rules.ramp != Comeback::AtOnce && matches!(change, Some((_, Circuit::Open))) {
             self.ramp.begin();
+            // A task was handed over while that attempt ran.
+            if let Some(at) = self.ramp.extra_at() {
+                self.breaker.hasten(at.max(now));
+            }
+        }
+        if rules.ramp != Comeback::AtOnce {
+            self.spare(now, ending);
         }
         (storm, change)
+    }
+
+    /// An attempt that opened the breaker, or was to close it, and was refused at once may have failed by its own trouble: another task takes its place, three
+    /// times until the server answers. More would use up the attempts of all, where it is down.
+    fn spare(&mut self, now: Millis, ending: &Ending) {
+        let Heard { healthy, by_queue, .. } = ending.heard;
+        if healthy == Some(true) {
+            self.spared = 0;
+        }
+        let refused = by_queue && self.others && healthy == Some(false) && ending.pace == Pace::Quick;
+        if refused && self.spared < SPARED && self.breaker.circuit(now) == Circuit::Open {
+            self.spared = self.spared.saturating_add(1);
+            self.breaker.spare(now);
+            self.ramp.spare(now);
+        }
     }
 
     /// The budget that a retry draws on; none while the breaker is half-open: a probe that had to pay could leave it so for ever.

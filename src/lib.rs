@@ -47,6 +47,7 @@
 //!     wait_until: Millis::MAX,
 //!     order: NONE,
 //!     started: false,
+//!     began: Millis::ZERO,
 //! };
 //! let slot = queue.admit(now, &admission).expect("there is room");
 //!

@@ -59,23 +59,6 @@ impl Flags {
 }
 
 numbered! {
-    /// The news of its server that a caller's own attempt brings, where it made no task.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Word {
-        /// A success.
-        Success = 0,
-        /// Another answer of a server that works.
-        Healthy = 1,
-        /// A transient failure.
-        Failed = 2,
-        /// Nothing that says how its server does: its caller has left.
-        Nothing = 3,
-        /// A failure of a server that has said until when it takes no more.
-        Limited = 4,
-    }
-}
-
-numbered! {
     /// How one attempt ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Outcome {
@@ -95,6 +78,10 @@ numbered! {
         Released = 6,
         /// The response was a redirect that a replay must not follow.
         RedirectRefused = 7,
+        /// The caller's own error, such as a header that cannot be sent: no repeat mends it, and it says nothing of a server.
+        OwnError = 8,
+        /// The host's own `fetch` gave it up, unasked: it may have arrived, and what made it give up is not known.
+        Aborted = 9,
     }
 }
 

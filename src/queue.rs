@@ -18,6 +18,7 @@ mod adopt;
 pub mod agenda;
 mod agendas;
 mod control;
+mod door;
 mod ended;
 mod fifo;
 mod gate_status;
@@ -30,6 +31,7 @@ pub mod rate;
 mod report;
 mod settle;
 mod task;
+mod told;
 mod wheel;
 
 pub use admit::{Admission, Cancelled};
@@ -40,7 +42,7 @@ pub use poll::{Action, BATCH, LOOKED_AT};
 pub use report::{LaneStats, Stats};
 pub use settle::{Verdict, Wait};
 
-use crate::gates::breaker::Circuit;
+use crate::gates::WhenOpen;
 use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::rng::SplitMix64;
@@ -104,9 +106,9 @@ pub struct Queue {
     dead_bytes: u64,
     unusable_retry_after: u32,
     paused: bool,
-    offline: bool,
-    /// Tasks whose callers wait end while the breaker of their lane is open.
-    turns_away: bool,
+    when_open: WhenOpen,
+    /// Callers who wait for their first attempt.
+    at_door: u32,
 }
 
 impl Queue {
@@ -133,8 +135,8 @@ impl Queue {
             dead_bytes: 0,
             unusable_retry_after: 0,
             paused: false,
-            offline: false,
-            turns_away: false,
+            when_open: WhenOpen::default(),
+            at_door: 0,
         }
     }
 
@@ -168,6 +170,10 @@ impl Queue {
                 lane.waiting = lane.waiting.saturating_add(1);
                 self.orders.stand_behind(task.order.get(), &mut self.links, index);
             }
+            State::AtDoor => {
+                lane.door.callers = lane.door.callers.saturating_add(1);
+                lane.callers.push(&mut self.links, index, task.priority);
+            }
             State::Ready => {
                 task.due = self.agendas.at(index).into();
                 lane.waiting = lane.waiting.saturating_add(1);
@@ -199,6 +205,11 @@ impl Queue {
                 self.orders.step_out(task.order.get(), &mut self.links, index);
                 lane.waiting = lane.waiting.saturating_sub(1);
             }
+            State::AtDoor => {
+                lane.door.callers = lane.door.callers.saturating_sub(1);
+                lane.callers.remove(&mut self.links, index, task.priority);
+                self.at_door = self.at_door.saturating_sub(1);
+            }
             State::Ready => {
                 lane.ready.remove(&mut self.links, index, task.priority);
                 lane.waiting = lane.waiting.saturating_sub(1);
@@ -213,7 +224,7 @@ impl Queue {
             }
             State::Started => lane.started = lane.started.saturating_sub(1),
         }
-        if matches!(task.state, State::Ready | State::InFlight) {
+        if matches!(task.state, State::Ready | State::InFlight | State::AtDoor) {
             self.lanes.refresh(task.lane.get(), self.timeline.now());
         }
     }
@@ -258,13 +269,6 @@ impl Queue {
         let policy = &self.policies.at(task.policy.get())?.policy;
         let refused = task.refusal(policy, self.estimate(task, policy), start);
         refused.or_else(|| self.is_turned_away(task).then_some(Reason::CircuitOpen))
-    }
-
-    /// Whether its caller is not to wait any longer, since the breaker of its lane is open.
-    fn is_turned_away(&self, task: &Task) -> bool {
-        let awaited = self.turns_away && task.wait_until.get() != Millis::MAX;
-        let lane = self.lanes.at(task.lane.get()).filter(|_| awaited);
-        lane.is_some_and(|lane| lane.gates.breaker.circuit(self.timeline.now()) == Circuit::Open)
     }
 
     /// The last instant at which a task may start.

@@ -6,7 +6,7 @@ const queue = new RetryQueue({
   name: 'trail',
   durable: true,
   principal: null, // no user in particular. Where users log in: their id, and `setPrincipal` when another user does
-  policy: { maxAttempts: 20, keyTtlMs: 7 * 24 * 3_600_000 }, // the server remembers the key of a report for a week
+  policy: { keyTtlMs: 7 * 24 * 3_600_000 }, // the server remembers the key of a report for a week
 })
 const element = (id) => document.getElementById(id)
 const actions = {

@@ -68,6 +68,11 @@ const originals = new WeakMap<object, InternalAxiosRequestConfig['adapter']>()
  * `timeout` is axios' own, per attempt; where none is set the policy's attemptTimeoutMs holds. Either, and `waitMs`, bounds the whole
  * answer, its body included, unless `responseType` is 'stream': give slow downloads a longer one. An interceptor that sets
  * `config.adapter` and runs after this one takes its calls out of the queue.
+ *
+ * @example
+ * const api = axios.create({ baseURL: 'https://api.example.com' })
+ * attachToAxios(api, new RetryQueue())
+ * const { data } = await api.post('/orders', { sku: 1 })
  */
 export function attachToAxios(
   axios: AxiosInstance | required.AxiosInstance,

@@ -22,7 +22,13 @@ export interface FetchOptions extends TaskOptions {
   readonly match?: (request: Request) => boolean
 }
 
-/** A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`. */
+/**
+ * A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`.
+ *
+ * @example
+ * const fetch = wrapFetch(queue)
+ * const response = await fetch('https://api.example.com/orders', { method: 'POST', body: 'A-1' })
+ */
 export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): RedriveFetch {
   const complete = completer(queue, 'wrapFetch(queue)', defaults)
   // async: fetch rejects, and never throws
@@ -36,7 +42,11 @@ export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): Redri
  */
 export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): () => void {
   const complete = completer(queue, 'installFetch(queue)', defaults)
+  const { given, settings } = internalsOf(queue).host
   const original = globalThis.fetch
+  const own = settings.fetch
+  // a mock around this one may pass on a Request that nothing marks as the queue's
+  if (!given.fetch) settings.fetch = original.bind(globalThis)
   let active = true
   const installed: typeof fetch = async (input: RequestLike, init?: RedriveInit) => {
     // a Request's own body is no stream of its caller's: it is read, as by fetch
@@ -48,6 +58,7 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
   return () => {
     // a later wrapper stays in place, and reaches the original through this one
     active = false
+    settings.fetch = own
     if (globalThis.fetch === installed) globalThis.fetch = original
   }
 }

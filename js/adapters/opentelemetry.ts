@@ -52,7 +52,7 @@ export interface OpenTelemetryOptions {
    * @default in pages and their workers the own origin; elsewhere all
    */
   readonly propagateTo?: readonly string[]
-  /** Origins that metrics tell apart; what comes later is `server.address: 'other'`. 1..=10_000. @default 100 */
+  /** Origins that metrics tell apart; what comes later is `server.address: 'other'`. 1 to 10,000. @default 100 */
   readonly maxOrigins?: number
 }
 

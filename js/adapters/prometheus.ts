@@ -18,10 +18,10 @@ export interface MetricsOptions {
   readonly labels?: Readonly<Record<string, string>>
   /**
    * Origins with a series of their own. Of more, those whose breaker is not closed come first, then those with the most
-   * tasks; the rest are `origin="other"`, which shows the worst of them. 1..=10_000. @default 50
+   * tasks; the rest are `origin="other"`, which shows the worst of them. 1 to 10,000. @default 50
    */
   readonly maxOrigins?: number
-  /** Policies with a series of their own, the queue's own first; all that come later are `policy="other"`. 1..=1_000. @default 20 */
+  /** Policies with a series of their own, the queue's own first; all that come later are `policy="other"`. 1 to 1,000. @default 20 */
   readonly maxPolicies?: number
 }
 

@@ -8,7 +8,8 @@
 
 import type { Dispatcher } from 'undici'
 import { QueueClosedError } from '../api/errors.ts'
-import { makeCall } from '../call/call.ts'
+import { type Call, makeCall } from '../call/call.ts'
+import { whileThere } from '../call/leaving.ts'
 import { check, fn, type Rules } from '../options/check.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { taskPolicies } from '../options/task-policies.ts'
@@ -77,11 +78,9 @@ export function retryInterceptor(
     const fail = (error: unknown) => downstream.fail(error)
     const give = (answer: UndiciAnswer | Response) =>
       answer instanceof Response ? downstream.play(answer) : answer.giveTo(downstream)
-    const send = (body: Bytes) => {
-      const transport = new UndiciTransport(dispatch, given, request.headers, body, downstream)
-      const made = run(callOf(request, transport, given, defaults, downstream, host)) as Promise<
-        UndiciAnswer | Response
-      >
+    const send = (call: Call & { readonly transport: UndiciTransport }) => {
+      const { transport } = call
+      const made = run(call) as Promise<UndiciAnswer | Response>
       made
         .catch((error) => {
           if (!(error instanceof QueueClosedError) || transport.isSent) throw error
@@ -93,8 +92,14 @@ export function retryInterceptor(
     try {
       downstream.begin()
       const { body } = request
-      if (body instanceof Promise) body.then(send).catch(fail)
-      else send(body)
+      const { asked, complete } = callOf(request, given, defaults, downstream, host)
+      const callWith = (bytes: Bytes) =>
+        complete(new UndiciTransport(dispatch, given, request.headers, bytes, downstream))
+      if (!(body instanceof Promise)) send(callWith(body))
+      else
+        whileThere(asked, host.settings.clock, defaults.waitMs, body)
+          .then((bytes) => send(callWith(bytes)))
+          .catch(fail)
     } catch (error) {
       fail(error)
     }
@@ -104,7 +109,6 @@ export function retryInterceptor(
 
 function callOf(
   { method, url, headers: pairs, bytes }: Request,
-  transport: UndiciTransport,
   { headersTimeout, idempotent }: Dispatcher.DispatchOptions,
   defaults: TaskOptions,
   { signal }: Downstream,
@@ -117,7 +121,7 @@ function callOf(
   )
   const { header } = host.settings.idempotency
   const before = headers.get(header)
-  const complete = makeCall(host, {
+  const asked = {
     method: method.toUpperCase(),
     url: url.href,
     origin: url.origin,
@@ -127,8 +131,14 @@ function callOf(
     signal,
     // undici's own limit, with its own error
     ...(typeof headersTimeout === 'number' && { timeoutMs: 0 }),
-  })
+  }
+  const complete = makeCall(host, asked)
   const key = headers.get(header)
-  if (key !== null && key !== before) transport.putHeader(header, key)
-  return complete({ hasBody: bytes > 0, bytes, transport })
+  return {
+    asked,
+    complete: (transport: UndiciTransport) => {
+      if (key !== null && key !== before) transport.putHeader(header, key)
+      return { ...complete({ hasBody: bytes > 0, bytes, transport }), transport }
+    },
+  }
 }

@@ -27,12 +27,12 @@ export interface OriginLimit {
   readonly origins: string
   /**
    * Leases that a claim may give per second, by tokens (GCRA): in any window of W seconds no more than `burst` and W times this, whatever the
-   * clock does. From one to the next counted in steps of 1/2048 ms, rounded up. 1 a day..=1_000_000. Absent: as many as there are.
+   * clock does. From one to the next counted in steps of 1/2048 ms, rounded up. 1 a day to 1,000,000. Absent: as many as there are.
    */
   readonly perSecond?: number
-  /** Leases that may be given at once after a rest. 1..=1_000_000. @default 1 */
+  /** Leases that may be given at once after a rest. 1 to 1,000,000. @default 1 */
   readonly burst?: number
-  /** Most in flight. 1..=1_000_000. Absent: `perLane` alone. */
+  /** Most in flight. 1 to 1,000,000. Absent: `perLane` alone. */
   readonly concurrency?: number
   /** 'origin': all lanes of an origin together; 'lane': each by itself. @default 'lane' */
   readonly sharedBy?: 'lane' | 'origin'
@@ -77,7 +77,7 @@ export interface Claim {
   /** Most in flight of one principal, over all its lanes and all processes. No say but in a store for everyone. */
   readonly perPrincipal?: number
   /**
-   * Leaves places for others, however much one principal takes. No say but in a store for everyone. 1..=1_000. Absent: none are left.
+   * Leaves places for others, however much one principal takes. No say but in a store for everyone. 1 to 1,000. Absent: none are left.
    *
    * A principal that has a fiftieth of `total` is given another place only while it has fewer than this many times those that are free beside
    * one: at 4, one alone has 16 of 20. At an origin, where the claim may take so many more, this holds of a lane that has half of `perLane`; and

@@ -2,24 +2,23 @@
 
 import type { HeadersLike } from '../platform/web.ts'
 
-/** An attempt that is about to be sent, as far as a credential for it depends on that. */
+/**
+ * The facts that a credential may depend on. One question is asked at a time for each principal and origin, in all tabs of a browser, and its answer
+ * is that of all attempts that wait for it; so what differs by method, URL or body is for `sign`.
+ */
 export interface CredentialsRequest {
-  /** The origin that the attempt goes to: that of the entry which is asked. */
+  /** The origin that the attempts go to: that of the entry which is asked. */
   readonly origin: string
-  /** The URL as it is shown: secrets in its query are `REDACTED`. */
-  readonly url: string
-  /** Upper case. */
-  readonly method: string
-  readonly taskId: string
-  /** The user on whose behalf the request is made, who is also the current one. */
+  /** The user on whose behalf the requests are made, who is also the current one. */
   readonly principal: string | null
   /** Names of the headers that the call carried and that are not stored: a call that has none here carried no credential. */
   readonly withheldHeaders: readonly string[]
-  /** The first is 1. */
-  readonly attemptNumber: number
-  /** The previous attempt was answered with 401: fetch a new token. */
+  /**
+   * An attempt was answered with 401: fetch a new token. Attempts that had begun before the new one came, and then meet 401, get it
+   * without a further question.
+   */
   readonly unauthorized: boolean
-  /** Aborted when the attempt is cancelled, times out, or the queue closes. */
+  /** Aborted when each attempt that waits has been cancelled or has ended, after 5 s, or when the queue closes. */
   readonly signal: AbortSignal
 }
 

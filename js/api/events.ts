@@ -26,6 +26,7 @@ export type DegradedCode =
   | 'credentials_missing'
   | 'sign_failed'
   | 'maybe_cors'
+  | 'redirected_to_page'
   | 'hook_threw'
   | 'unreadable_record'
   | 'dead_letters_trimmed'

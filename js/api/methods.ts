@@ -46,7 +46,7 @@ export interface SwitchOptions {
 }
 
 export interface PageOptions {
-  /** 1..=1000. @default 100 */
+  /** 1 to 1,000. @default 100 */
   readonly limit?: number
   /** From the page before. */
   readonly cursor?: string

@@ -84,7 +84,7 @@ export class StorageFullError extends RedriveError {
   }
 }
 
-/** The thing that keeps a call out of the store. 'in_memory': its key belongs to a task that is in memory. 'no_store': a Worker's queue has none. */
+/** The thing that keeps a call out of the store. 'in_memory': its key belongs to a task that is in memory. 'no_store': the queue has none, in a Worker or on another server. */
 export type NotDurableReason = 'headers_withheld' | 'url_secret' | 'storage_unavailable' | 'in_memory' | 'no_store'
 
 /** `NOT_DURABLE`: a queue that is durable, or runs in a Worker, was handed a call that it cannot store. Nothing was queued; the message names the option that allows it. */

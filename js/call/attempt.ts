@@ -3,9 +3,11 @@
 import type { RetryHooks } from '../api/hooks.ts'
 import type { RedriveMark } from '../api/mark.ts'
 import {
-  OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL,
+  OUTCOME_ABORTED,
   OUTCOME_NETWORK_ERROR,
   OUTCOME_OFFLINE,
+  OUTCOME_OWN_ERROR,
+  OUTCOME_REDIRECT_REFUSED,
   OUTCOME_RESPONSE,
   OUTCOME_TIMED_OUT,
 } from '../core/generated/codes.ts'
@@ -20,17 +22,20 @@ export type { Finished } from './transport.ts'
 /** A limit on time that is the transport's own: of a system, undici, axios, or `AbortSignal.timeout()`. */
 const TIMEOUT = /TIMEDOUT|_TIMEOUT|TimeoutError|ECONNABORTED timeout/
 
+/** From here on no outcome is worth another attempt where a caller waits. */
+const FINAL_FROM = OUTCOME_REDIRECT_REFUSED
+
 /** Whether to ask the core about a first attempt. An end that no retry can follow is given to the caller at once and loads nothing. */
 export function mayPass(call: Call, finished: Finished, queue: RetryHooks): boolean {
   const { replayable, policy, options } = call
-  if (finished.outcome === OUTCOME_FINAL || policy.maxAttempts === 1) return false
+  if (finished.outcome >= FINAL_FROM || policy.maxAttempts === 1) return false
   const asks = (options.shouldRetry ?? queue.shouldRetry) && (!finished.answer || finished.status >= 400)
   return asksAfter(call, finished.status) || (replayable && (!!asks || isTransient(call, finished)))
 }
 
 /** Whether it failed for a transient reason, which tells of its server. */
 export function isTransient({ policy }: Call, { outcome, answer, status }: Finished): boolean {
-  if (outcome === OUTCOME_FINAL) return false
+  if (outcome >= FINAL_FROM) return false
   if (answer) return policy.retryableStatusCodes.includes(status)
   return outcome === OUTCOME_TIMED_OUT ? policy.retryTimeouts : policy.retryNetworkErrors
 }
@@ -115,7 +120,7 @@ export async function attempt(call: Call, plan: FirstPlan, clock: Clock, now: ()
       () => {},
     )
     const answer = await orAbort(signal, sending)
-    return end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, undefined, answer)
+    return end(answer.redirectRefused ? OUTCOME_REDIRECT_REFUSED : OUTCOME_RESPONSE, undefined, answer)
   } catch (error) {
     const { reason } = controller.signal
     if (isTimeout(reason)) return end(OUTCOME_TIMED_OUT, (await transport.timedOut?.(reason)) ?? reason)
@@ -127,9 +132,9 @@ export async function attempt(call: Call, plan: FirstPlan, clock: Clock, now: ()
 /** How an attempt has ended that had no answer. `isAborted`: by the queue or its caller. `isFinal`: no repeat can mend the error. */
 export function outcomeOf(error: unknown, isAborted: boolean, isFinal: boolean): number {
   const { name, code, message, cause } = (error ?? {}) as Words & { readonly cause?: Words }
+  if (isFinal) return OUTCOME_OWN_ERROR
   // neither the queue nor the caller has aborted it: a fetch of the user's own did
-  const isLeft = name === 'AbortError' && !isAborted
-  if (isLeft || isFinal) return OUTCOME_FINAL
+  if (name === 'AbortError' && !isAborted) return OUTCOME_ABORTED
   if (isOffline()) return OUTCOME_OFFLINE
   const isLate = TIMEOUT.test([name, cause?.name, cause?.code, code, message].join(' '))
   return isLate ? OUTCOME_TIMED_OUT : OUTCOME_NETWORK_ERROR

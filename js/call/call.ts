@@ -13,6 +13,8 @@ import type { Finished, Repeatable } from './transport.ts'
 
 /** How long a caller waits who has not said so, beside the time that the body needs. */
 const WAIT_MS = 30_000
+/** How long the caller of a deferred call waits who has not said so; keeping the call may always take that long. */
+export const DEFER_MS = 2_000
 
 /** The options of all calls that were given none. */
 export const NO_OPTIONS: TaskOptions = Object.freeze({})
@@ -23,6 +25,8 @@ export interface CallContext extends OptionsContext {
   readonly principal: string | null
   /** Draws the key of one intent: 128 random bits, since a key made from the request would merge two intended orders. */
   readonly makeKey: () => string
+  /** The steady clock. */
+  readonly now: () => number
 }
 
 export interface Call {
@@ -51,7 +55,7 @@ export interface Call {
   /** Safe or idempotent method, or a key, or the caller vouches. */
   replayable: boolean
   readonly options: TaskOptions
-  /** The one in force: that of `backgroundOf` once the call is handed over. */
+  /** The one in force: that of `handedOver` once the call is handed over. */
   policy: FirstPolicy
   /** The fields that were given: the policy of what is handed over, or has lost its caller, is made of them. */
   readonly given: PolicyPair['given']
@@ -59,6 +63,10 @@ export interface Call {
   readonly timeoutMs: number
   /** How long its caller waits for the outcome, from the call on; FOREVER: it is deferred. */
   readonly waitMs: number
+  /** When its caller leaves, whatever the call waits for: so long from the call on. FOREVER: it does not. */
+  readonly leaveMs: number
+  /** Its caller has left, so nothing more of it is sent or kept. */
+  isLeft?: boolean
   readonly signal: AbortSignal | null
   /** Sends it. Repeating it by fetch is left to a chunk that comes later; any other transport does it by itself. */
   readonly transport: FetchTransport | Repeatable
@@ -66,6 +74,8 @@ export interface Call {
   readonly plain: 'body_too_large' | 'key_origin_missing' | null
   /** The caller's own attempt, which goes on although its caller has been answered: the first of the task. */
   underWay?: UnderWay | undefined
+  /** The number of its caller's own attempt among those of the queue. */
+  nth?: number
   /** Gives up the place among the attempts that count, where it has one. `sent`: the attempt was made. */
   leave?: (sent: boolean) => void
   /** Its options passed the checks; false: those had not come yet. */
@@ -96,7 +106,7 @@ export type CallContent = Pick<Call, 'hasBody' | 'bytes' | 'transport'>
  * `request.headers` on return; the function returned completes the call once its body has been read.
  */
 export function makeCall(
-  { settings, checks, principal, makeKey }: CallContext,
+  { settings, checks, principal, makeKey, now }: CallContext,
   request: CallRequest,
 ): (content: CallContent) => Call {
   const keyed = readKey(request, settings.idempotency, makeKey)
@@ -105,8 +115,11 @@ export function makeCall(
   const options = given === NO_OPTIONS ? given : { ...given, ...labelsOf(given) }
   const { attemptTimeoutMs } = policy
   const { mode, waitMs } = options
+  const isDeferred = mode === 'defer'
+  const askedAt = now()
   return (content) => {
     const neededMs = bodyMs(content.bytes)
+    const ownMs = waitMs === undefined ? WAIT_MS + neededMs : Math.max(0, waitMs + askedAt - now())
     return {
       timeoutMs: attemptTimeoutMs ?? ATTEMPT_MS + neededMs,
       ...request,
@@ -115,7 +128,8 @@ export function makeCall(
       ...keyed,
       isChecked: !!checks,
       principal,
-      waitMs: mode === 'defer' ? FOREVER : (waitMs ?? WAIT_MS + neededMs),
+      waitMs: isDeferred ? FOREVER : ownMs,
+      leaveMs: !isDeferred ? ownMs : waitMs === undefined ? FOREVER : Math.max(DEFER_MS, ownMs),
       plain: content.bytes > settings.maxBodyBytes ? 'body_too_large' : keyed.plain,
     }
   }

@@ -10,6 +10,7 @@ import type { Call } from './call.ts'
 import { assertSendable, repeatableOf } from './fetch-repeat.ts'
 import { FetchTransport } from './fetch-transport.ts'
 import { cancelBody } from './read-body.ts'
+import type { EnqueueInit } from './read-fetch.ts'
 
 /** Throws unless the call can be queued. `passesThrough`: it is of a kind that the queue never touches. */
 export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyBytes: number): void {
@@ -17,6 +18,7 @@ export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyByt
     throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
   }
   assertInit(call)
+  assertJson(call)
   const { method, url, origin, plain, transport } = call
   if (plain === 'body_too_large') {
     if (transport instanceof FetchTransport) cancelBody(transport.sendable.whole?.body)
@@ -40,6 +42,12 @@ const LOST: ReadonlyMap<string, string> = new Map([
   ['tags', 'redrive: { tags }'],
   ['principal', 'it to the queue: options.principal, or setPrincipal()'],
 ])
+
+/** Throws where `json` is none, or does not stand alone: see `withJson`. */
+function assertJson({ transport }: Call): void {
+  const { json } = (transport instanceof FetchTransport ? transport.sendable.init : {}) as EnqueueInit
+  if (json !== undefined) throw new TypeError('json: expected what JSON can hold, and no `body` beside it')
+}
 
 /** Throws where the init of a call by fetch has a word that its platform may not know, or one of another library. */
 export function assertInit({ transport }: Call): void {

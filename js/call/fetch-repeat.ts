@@ -3,6 +3,8 @@
  * the core, since a page whose calls succeed repeats none.
  */
 
+import type { ExpectedAnswer } from '../api/policy.ts'
+import { OUTCOME_REDIRECT_REFUSED, OUTCOME_RESPONSE } from '../core/generated/codes.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import { systemClock } from '../platform/clock.ts'
 import { acceptedForm } from './accepted.ts'
@@ -37,8 +39,25 @@ export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable
 
 /** An ended attempt with its answer as a task reads it; a first attempt's has to be adopted. */
 export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> {
-  const { answer } = finished
-  return { ...finished, answer: answer && repeatableOf(call).adopt(answer) }
+  const answer = finished.answer && repeatableOf(call).adopt(finished.answer)
+  return { ...finished, answer, ...(answer && { outcome: outcomeOfAnswer(call, answer) }) }
+}
+
+/**
+ * How an attempt has ended that was answered. A redirect that makes a GET of a request has answered it: where that GET fails, the request is
+ * not sent again.
+ */
+export function outcomeOfAnswer({ policy }: Pick<Call, 'policy'>, answer: RepeatAnswer): number {
+  const { status, redirectRefused, becameGet } = answer
+  const fails = status >= 400 || policy.retryableStatusCodes.includes(status)
+  return redirectRefused || (fails ? becameGet : !meets(policy.expect, answer))
+    ? OUTCOME_REDIRECT_REFUSED
+    : OUTCOME_RESPONSE
+}
+
+function meets({ status, contentType }: ExpectedAnswer = {}, answer: RepeatAnswer): boolean {
+  const type = answer.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+  return (status?.includes(answer.status) ?? true) && (contentType === undefined || contentType.toLowerCase() === type)
 }
 
 /** Whether an attempt failed by an error of the caller's own making, which says nothing about its server. */
@@ -56,7 +75,7 @@ export function assertSendable(url: string, init: RequestInit): void {
 /** Methods that every platform sends, with a body and without one. */
 const [WITH_BODY, WITHOUT] = [new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']), new Set(['GET', 'HEAD'])]
 /** Parts of a request that were read before: what is wrong with them was told then. */
-const WAS_READ: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'signal', 'redrive'])
+const WAS_READ: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'json', 'signal', 'redrive'])
 
 /** Whether nothing can be wrong with a request. A Request made of it would tell, and cost more than all else that a task takes. */
 function isPlain(init: RequestInit): boolean {
@@ -120,21 +139,26 @@ class FetchRepeat implements Repeatable {
   }
 
   adopt(answer: Answer): RepeatAnswer {
-    return new FetchRepeatAnswer((answer as FetchAnswer).response, answer.redirectRefused)
+    const { response } = answer as FetchAnswer
+    // of these a 307 keeps the method, and is not told apart; PUT and DELETE may be repeated
+    const becameGet = response.redirected && /^(post|patch)$/i.test(this.#sendable.init.method)
+    return new FetchRepeatAnswer(response, answer.redirectRefused, becameGet)
   }
 }
 
 class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   override readonly redirectRefused: boolean
+  readonly becameGet: boolean
   #copy: Response | undefined
   #rest: Rest | undefined
   #resting: Promise<void> | undefined
   /** `whole`: all of it is here. `given`: it is its caller's. `gone`: it was let go of. */
   #body: 'open' | 'whole' | 'given' | 'gone' = 'open'
 
-  constructor(response: Response, redirectRefused = false) {
+  constructor(response: Response, redirectRefused = false, becameGet = false) {
     super(response)
     this.redirectRefused = redirectRefused
+    this.becameGet = becameGet
   }
 
   header(name: string): string | null {
@@ -254,7 +278,7 @@ async function follow(
     if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
     // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on
     Reflect.defineProperty(response, 'redirected', { value: true, configurable: true })
-    answer = new FetchRepeatAnswer(response)
+    answer = new FetchRepeatAnswer(response, false, init.method !== own.method)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { BodyNotReplayableError } from '../api/errors.ts'
-import { defined } from '../options/queue-options.ts'
+import { defined, type Marked, OWN } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { taskPolicies } from '../options/task-policies.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -12,14 +12,25 @@ import { utf8 } from '../platform/utf8.ts'
 import type { BodyLike, RequestLike } from '../platform/web.ts'
 import { type Call, type CallContext, makeCall, NO_OPTIONS } from './call.ts'
 import { FetchTransport, type SentInit } from './fetch-transport.ts'
+import { whileThere } from './leaving.ts'
 import { cancelBody, readBody } from './read-body.ts'
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
 
+/** The init of a call that is handed over. */
+export type EnqueueInit = RequestInit & {
+  redrive?: TaskOptions
+  /**
+   * In place of a `body`: sent as JSON, by POST and as 'application/json' unless `method` and `headers` say otherwise. @default none
+   * @example queue.enqueue('/api/orders', { json: { sku: 1 } })
+   */
+  json?: unknown
+}
+
 /** The trait for which the queue leaves a request alone, with no trace, no key and no retry; '': it does not. @internal */
 export function passesThrough(input: RequestLike, init: RedriveInit | undefined): string {
-  if (init?.redrive === false) return 'off'
-  const request = input instanceof Request ? input : undefined
+  if (init?.redrive === false || (init as Marked | undefined)?.[OWN]) return 'off'
+  const request = isRequest(input) ? input : undefined
   const mode = init?.mode ?? request?.mode
   if (mode === 'no-cors' || mode === 'navigate') return mode
   if (init?.keepalive ?? request?.keepalive) return 'keepalive'
@@ -29,6 +40,9 @@ export function passesThrough(input: RequestLike, init: RedriveInit | undefined)
 }
 
 const HTTP = /^https?:/i
+
+/** A frame of the page has a class of its own for it. */
+const isRequest = (given: unknown): given is Request => Object(given)[Symbol.toStringTag] === 'Request'
 
 /** The URL resolved as fetch would. Throws a TypeError without the secrets that the platform's message would quote. */
 export function absolute(url: string): string {
@@ -53,19 +67,19 @@ export function readFetch(
   init: RedriveInit | undefined,
   context: CallContext,
 ): Call | Promise<Call> {
-  const { fetch, maxBodyBytes } = context.settings
+  const { clock, fetch, maxBodyBytes } = context.settings
   const options = init?.redrive || NO_OPTIONS
   const pair = taskPolicies(context, options)
-  const url = parse(input instanceof Request ? input.url : String(input))
+  const url = parse(isRequest(input) ? input.url : String(input))
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
   // checked first: a Request made of it would hide the stream
   if (init) context.checks?.init(init)
-  const isWhole = init instanceof Request
+  const isWhole = isRequest(init)
   if (!isWhole && isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
-  const request = isWhole || input instanceof Request ? new Request(input, init) : null
+  const request = isWhole || isRequest(input) ? new Request(input, init) : null
   const { method = 'GET', headers: ownHeaders, signal = null } = request ?? init ?? {}
   const headers = new Headers(ownHeaders)
-  const complete = makeCall(context, {
+  const asked = {
     method: method.toUpperCase(),
     url: url.href,
     origin: url.origin,
@@ -73,7 +87,8 @@ export function readFetch(
     options,
     ...pair,
     signal,
-  })
+  }
+  const complete = makeCall(context, asked)
 
   const given = request ?? init
   const sent = { ...init, ...partsOf(given ?? {}), method, headers }
@@ -100,18 +115,32 @@ export function readFetch(
   const whole = request?.body ? request.clone() : undefined
   // bytes are here already
   const most = 'byteLength' in Object(body) ? FOREVER : maxBodyBytes
-  return readBody(holder, most, signal).then(
+  const controller = new AbortController()
+  const reading = readBody(holder, most, controller.signal)
+  return whileThere(asked, clock, options.waitMs, reading, { controller }).then(
     (read) => {
       if (!read) return finish(maxBodyBytes + 1, whole ? undefined : body, whole)
       cancelBody(whole?.body)
       setType(holder.headers.get('content-type'))
       return finish(read.byteLength, read.byteLength ? read : null)
     },
-    (error) => {
+    async (error) => {
       cancelBody(whole?.body, error)
+      await context.checks?.unread(body, error)
       throw error
     },
   )
+}
+
+/** An init whose `json` is its body. What stands beside it, or has no JSON, is left there, and the core refuses it. */
+export function withJson(input: RequestLike, init: EnqueueInit | undefined): EnqueueInit | undefined {
+  // that of a Request is a method
+  if (init?.json === undefined || isRequest(init)) return init
+  const { method = 'POST', headers: own } = input as Partial<Request>
+  const headers = new Headers(init.headers ?? own)
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json')
+  const text = JSON.stringify(init.json)
+  return { method, ...init, headers, body: text, json: text ? (init.body ?? undefined) : init.json }
 }
 
 /** Whether a body is a web stream, or an async iterable, which Node's fetch takes too. */

@@ -103,6 +103,8 @@ export interface FetchForm {
 /** An answer that a task can look into before it is delivered. */
 export interface RepeatAnswer extends Answer, WithBody {
   header(name: string): string | null
+  /** Its request was not safe, and a redirect has made a GET of it, or may have: the platform tells little of those that it follows. */
+  readonly becameGet?: boolean
   /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */
   clone(): Response | null
 }

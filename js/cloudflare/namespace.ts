@@ -53,7 +53,7 @@ export interface ObjectOwner {
  * The name of the object that keeps the tasks of a principal for an origin: `https://api.example`, with a principal
  * `https://api.example user-7`, with a shard `https://api.example #3`. The principal is percent-encoded, so that no two owners
  * have the same name. Throws a TypeError or RangeError where `origin` is not what `new URL(...).origin` writes, `principal` is
- * no well-formed text, or `shard` is not 0..=255.
+ * no well-formed text, or `shard` is not 0 to 255.
  */
 export function objectName(principal: string | null, origin: string, shard?: number): string {
   follow('objectName: principal', principal, PRINCIPAL)

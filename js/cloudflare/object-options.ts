@@ -55,7 +55,7 @@ export interface RedriveObjectOptions extends QueueOptions {
   readonly retryBudget?: RetryBudgetOptions | false
   /**
    * Attempts of one alarm; what is left is the next one's. Each is a subrequest, of which a request has 50 on the free
-   * plan, and redirects within the origin are more. 1..=900. @default 40
+   * plan, and redirects within the origin are more. 1 to 900. @default 40
    */
   readonly attemptsPerRun?: number
   /** Hears of each alarm. @default none */

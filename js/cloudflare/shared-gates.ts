@@ -10,7 +10,7 @@ import type { OpenCircuit } from '../api/task-errors.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
-import { OUTCOME_FINAL, OUTCOME_TIMED_OUT } from '../core/codes.ts'
+import { ENTRY_SENT, ENTRY_TURNED_AWAY, OUTCOME_OWN_ERROR, OUTCOME_TIMED_OUT, WHEN_OPEN } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import { limitsOf } from '../options/limits.ts'
@@ -18,7 +18,10 @@ import type { Settings } from '../options/queue-options.ts'
 import { steady } from '../platform/clock.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { observe } from '../queue/observe.ts'
-import { gateNumbers, openCircuit } from '../runner/gates.ts'
+import type { QueueContext } from '../runner/context.ts'
+import { circuitOf } from '../runner/door.ts'
+import { gateNumbers, whenOpen } from '../runner/gates.ts'
+import { Policies } from '../runner/handles.ts'
 import { Rulings } from '../tasks/ruling.ts'
 
 /**
@@ -27,6 +30,8 @@ import { Rulings } from '../tasks/ruling.ts'
  * not forgotten for another's sake (S9).
  */
 const MOST_ORIGINS = 1_000
+/** While another call tries the server out, those that wait look this often whether it has ended. */
+const LOOK_MS = 250
 /** Beyond so many sets of rules all gates are forgotten: a Worker's options may differ from request to request. */
 const MOST_RULES = 16
 
@@ -43,8 +48,10 @@ const byRules = new Map<string, Gates>()
 type OnHold = (call: Call, now: number, forMs: number) => void
 
 export class SharedGates {
+  readonly #host: QueueContext
   readonly #settings: Settings
   readonly #numbers: Float64Array
+  readonly #whenOpen: number
   readonly #maxLaneHoldMs: number
   readonly #rules: string
   readonly #onHold: OnHold
@@ -53,10 +60,12 @@ export class SharedGates {
   constructor(queue: object, gates: Pick<Settings, 'breaker' | 'retryBudget'>, onHold: OnHold = () => {}) {
     this.#onHold = onHold
     const { host } = internalsOf(queue)
+    this.#host = host
     this.#settings = host.settings
     this.#numbers = gateNumbers({ ...host.settings, ...gates })
+    this.#whenOpen = WHEN_OPEN.indexOf(whenOpen(gates))
     this.#maxLaneHoldMs = limitsOf(host.settings).maxLaneHoldMs
-    this.#rules = [...this.#numbers, this.#maxLaneHoldMs].join()
+    this.#rules = [...this.#numbers, this.#whenOpen, this.#maxLaneHoldMs].join()
     observe(queue, {
       attempt: async (call, plan, next) => {
         // by the clock that their circuits are timed by: that of a request may be a millisecond behind, and an attempt that seems to have begun
@@ -69,7 +78,7 @@ export class SharedGates {
         await this.#observe(call, {
           ...finished,
           ...(startedAt !== undefined && { startedAt }),
-          ...(isCallers && { outcome: OUTCOME_FINAL }),
+          ...(isCallers && { outcome: OUTCOME_OWN_ERROR }),
         })
         return finished
       },
@@ -86,11 +95,25 @@ export class SharedGates {
     return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
   }
 
-  /** The circuit that turns a new call to this origin away; half-open one call passes. undefined: it may be sent. */
-  turnsAway(origin: string): OpenCircuit | undefined {
-    const gates = byRules.get(this.#rules)
-    const lane = gates?.lanes.get(origin)
-    return gates && lane !== undefined ? openCircuit(gates.core, lane, origin, gates.now(), false) : undefined
+  /**
+   * The circuit that turns a new call to this origin away; half-open one call passes. undefined: it may be sent. With `waitUntil` it waits for
+   * the circuit where that is expected to let it through in time: by a timer of its own, since no other request may end its wait.
+   */
+  async turnsAway(origin: string, waitUntil = 0): Promise<OpenCircuit | undefined> {
+    const { clock } = this.#settings
+    for (;;) {
+      const gates = byRules.get(this.#rules)
+      const lane = gates?.lanes.get(origin)
+      if (!gates || lane === undefined) return undefined
+      const { core, now } = gates
+      const entry = core.call(now(), lane, waitUntil, false)
+      if (entry === ENTRY_SENT) return undefined
+      const circuit = circuitOf(core, lane, origin, now())
+      const leftMs = waitUntil - now()
+      if (entry === ENTRY_TURNED_AWAY || leftMs <= 0) return circuit
+      const soonMs = circuit.until === null ? LOOK_MS : circuit.until - now()
+      await new Promise<void>((resolve) => clock.after(Math.min(leftMs, Math.max(1, soonMs)), resolve))
+    }
   }
 
   async #observe(call: Call, finished: Finished): Promise<void> {
@@ -103,9 +126,8 @@ export class SharedGates {
       const now = open.now()
       const lane = laneOf(open, call.origin, now)
       if (lane === undefined) return
-      open.rulings.observeUntracked(own, lane, call.policy, now)
-      const holdMs = open.rulings.holdAsked(own, call.policy, now)
-      if (holdMs > 0) this.#onHold(call, now, holdMs)
+      const heldUntil = open.rulings.heard(own, lane, call.policy, now)
+      if (heldUntil > 0) this.#onHold(call, now, heldUntil - now)
       // the core also reports changed circuits; a Worker has no listeners for them
       open.core.poll(now)
     } catch {
@@ -120,7 +142,8 @@ export class SharedGates {
     if (byRules.size >= MOST_RULES) forget()
     const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#maxLaneHoldMs, this.#settings.seed)
     core.gates(this.#numbers)
-    const rulings = new Rulings(engine, core, () => '')
+    core.setWhenOpen(this.#whenOpen)
+    const rulings = new Rulings(engine, core, new Policies(core, this.#host), () => '')
     const gates = { core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
     byRules.set(this.#rules, gates)
     return gates

@@ -58,6 +58,14 @@ export type WrappedHandler<Handler> = {
 /**
  * `options`, or a function of the environment that gives them, are read at each event, since bindings and secrets are only
  * there by then. Throws at once where there is no handler; where the binding is missing, at the event.
+ *
+ * @example
+ * export class Outbox extends RedriveObject {}
+ * export default withRetry({
+ *   async fetch(request, env, ctx, fetch) {
+ *     return fetch('https://api.example.com/orders', { method: 'POST', body: await request.text() })
+ *   },
+ * })
  */
 export function withRetry<Handler extends RetryHandler<Env>, Env = WorkerEnv>(
   handler: Handler & RetryHandler<Env>,

@@ -12,8 +12,16 @@ import { CircuitOpenError, IdempotencyConflictError, type OpenCircuit } from '..
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable, assertInit } from '../call/check-enqueue.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
-import { absolute, partsOf, passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
-import { backgroundOf } from '../options/background.ts'
+import {
+  absolute,
+  type EnqueueInit,
+  partsOf,
+  passesThrough,
+  type RedriveInit,
+  readFetch,
+  withJson,
+} from '../call/read-fetch.ts'
+import { handedOver } from '../options/background.ts'
 import { MAX_MS } from '../options/check.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
@@ -41,14 +49,14 @@ export interface WorkerFetch {
    */
   (input: RequestLike, init?: RedriveInit): Promise<RedriveResponse>
   /** Hands a request over without an attempt from here. Rejects where it cannot be stored. */
-  enqueue(input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt>
+  enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt>
 }
 
 /** Throws as `RetryQueue` does, naming the option; a binding that is missing, or of another kind, is named with what to put into the configuration. */
 export function workerFetch(options: WorkerFetchOptions): WorkerFetch {
   const calls = new Calls(options)
   return Object.assign((input: RequestLike, init?: RedriveInit) => calls.fetch(input, init), {
-    enqueue: (input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }) => calls.enqueue(input, init),
+    enqueue: (input: RequestLike, init?: EnqueueInit) => calls.enqueue(input, withJson(input, init)),
   })
 }
 
@@ -128,10 +136,11 @@ class Calls {
     // a Worker's own fetch does not look at every word of it
     assertInit(call)
     // its attempts here are the first of many
-    if (mayLeave) call.policy = { ...call.policy, maxAttempts: backgroundOf(call).maxAttempts }
+    if (mayLeave) call.policy = { ...call.policy, maxAttempts: handedOver(call).maxAttempts }
     open.handoff.setTerms(call, { mayLeave, hereMs })
     if (mayLeave) open.handoff.verify(call)
-    const circuit = call.plain ? undefined : open.gates.turnsAway(call.origin)
+    const waitUntil = mayLeave ? 0 : host.now() + hereMs
+    const circuit = call.plain ? undefined : await open.gates.turnsAway(call.origin, waitUntil)
     return circuit ? this.#turnedAway(open, call, circuit, mayLeave) : (run(call) as Promise<Response>)
   }
 

@@ -50,20 +50,20 @@ export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEU
   readonly ctx: { waitUntil(promise: Promise<unknown>): void }
   /** The user on whose behalf the requests are made. Each principal has objects of its own, and its tasks are sent as its own. @default null */
   readonly principal?: string | null
-  /** Objects for each principal and origin, where one is not enough. 1..=256; changed, tasks stay where they are. @default 1 */
+  /** Objects for each principal and origin, where one is not enough. 1 to 256; changed, tasks stay where they are. @default 1 */
   readonly shards?: number
   /**
    * How long a call is tried here, from its start: a retry that would start later is handed over. With the policy's
    * `attemptTimeoutMs`, which is 10_000 here unless given, at most 25_000, since a Worker has 30 s once its client has
-   * left. A call that is not handed over is tried for `inlineMs` too if it is given, else for 25 s. 0..=25_000; 0: handed over after the
+   * left. A call that is not handed over is tried for `inlineMs` too if it is given, else for 25 s. 0 to 25,000; 0: handed over after the
    * first failure. @default 10_000
    */
   readonly inlineMs?: number
-  /** Attempts of one call here, the first included. 1..=20. @default 3 */
+  /** Attempts of one call here, the first included. 1 to 20. @default 3 */
   readonly inlineAttempts?: number
   /**
    * Attempts of all calls of this fetch, after which none is tried again here; hand-overs come on top. The free plan has 50
-   * subrequests for a request. 1..=1_000. @default 40
+   * subrequests for a request. 1 to 1,000. @default 40
    */
   readonly subrequests?: number
   /** Methods whose calls are handed over; the last answer of others is the caller's, since the answer to a GET would reach no one. @default POST PUT PATCH DELETE */

@@ -5,7 +5,6 @@ import { ENDED, REASONS } from './generated/codes.ts'
 
 export * from './generated/codes.ts'
 /** The end that no repeat can mend: a redirect that a replay must not follow, an error of the caller's own making. */
-export { OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL } from './generated/codes.ts'
 
 /** The reason behind a verdict or action from ENDED on. */
 export function reasonOf(code: number): ExhaustedReason {

@@ -266,11 +266,13 @@ function pairs(headers: HeadersLike): [string, string][] {
 function keyBody(body: unknown): { readonly content: string | Uint8Array; readonly contentType: string } {
   if (body === undefined || body === null) return { content: '', contentType: '' }
   if (typeof body === 'string') return { content: body, contentType: 'text/plain' }
-  if (body instanceof ArrayBuffer) return { content: new Uint8Array(body), contentType: '' }
+  // by its name: another realm has classes of its own
+  const kind = Object.prototype.toString.call(body)
+  if (kind === '[object ArrayBuffer]') return { content: new Uint8Array(body as ArrayBuffer), contentType: '' }
   if (ArrayBuffer.isView(body)) {
     return { content: new Uint8Array(body.buffer, body.byteOffset, body.byteLength), contentType: '' }
   }
-  if (body instanceof URLSearchParams) {
+  if (kind === '[object URLSearchParams]') {
     return { content: String(body), contentType: 'application/x-www-form-urlencoded' }
   }
   const known = typeof body === 'object' && (Array.isArray(body) || isPlain(body))
@@ -296,5 +298,5 @@ function jsonOf(body: object): string {
 
 function isPlain(body: object): boolean {
   const prototype = Object.getPrototypeOf(body)
-  return prototype === null || prototype === Object.prototype
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

@@ -34,14 +34,14 @@ export interface Admitted {
   /** Infinity: never. This and the next. */
   readonly expiresAt: number
   readonly waitUntil: number
-  /** The caller's own first attempt has just ended, and `settle` follows at once. */
-  readonly started: boolean
+  /** When the caller's own first attempt began, which has just ended: `settle` follows at once. NaN: there was none. */
+  readonly startedAt: number
 }
 
 /** Takes a task into the queue: its slot, or NONE where the queue is full. `order` NONE: it is in none. */
 export function admit(core: CoreQueue, task: Admitted, order: number): number {
-  const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, started } = task
-  return core.admit(now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, started)
+  const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
+  return core.admit(now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt)
 }
 
 /** The core's notes that a task takes along from one lease to the next. */
@@ -73,12 +73,12 @@ export const UNTRIED: Pick<Adoption, keyof Carried | 'firstAttemptAt' | 'attempt
 
 /** Takes a task that a store has leased, for one attempt: its slot, or NONE where there are too many. */
 export function adopt(core: CoreQueue, task: Adoption): number {
-  const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, started } = task
+  const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
   const { firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks } = task
   // biome-ignore format: in the order in which they cross
   return core.adopt(
     now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil,
-    firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, started,
+    firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, startedAt,
   )
 }
 

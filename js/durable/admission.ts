@@ -7,6 +7,7 @@ import { IdempotencyConflictError, NotDurableError, QueueFullError, StorageFullE
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { patienceOf } from '../call/deferred.ts'
+import { assertThere } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { adopt, UNTRIED } from '../core/queue-calls.ts'
@@ -14,7 +15,7 @@ import { UNSAFE_METHODS } from '../options/idempotency.ts'
 import type { Admission } from '../runner/admission.ts'
 import { askedOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
-import { areElsewhere, keyConflict } from '../runner/key-conflict.ts'
+import { areElsewhere, keyConflict, keyUnreadable } from '../runner/key-conflict.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
 import { assertMayBeInMemory, delivered, queueFull, storeAway } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
@@ -23,7 +24,7 @@ import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/s
 import { detachCaller, link } from '../tasks/callers.ts'
 import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
-import { type Ruling, untrackedOutcome } from '../tasks/ruling.ts'
+import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { foretell, tellLimits } from './foresight.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
@@ -155,14 +156,13 @@ export class StorePlace implements StoredPlace {
   /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */
   #ask(task: Task, call: Call, own: Finished<RepeatAnswer>, terms: Terms): Ruling | undefined {
     const { core, policies } = this.#runner
-    const outcome = untrackedOutcome(own)
     return this.#runner.guard(() => {
       const slot = policies.with(call.policy, (policy) =>
-        adopt(core, { ...askedOf(this.#runner, call, terms, policy, true), ...UNTRIED }),
+        adopt(core, { ...askedOf(this.#runner, call, terms, policy, own.startedAt), ...UNTRIED }),
       )
       if (slot === NONE) return undefined
       task.slot = slot
-      const ruling = this.#runner.rule(task, { ...own, outcome }, this.#runner.host.now())
+      const ruling = this.#runner.rule(task, own, this.#runner.host.now())
       task.slot = -1
       return ruling
     })
@@ -212,6 +212,7 @@ export class StorePlace implements StoredPlace {
   async #join(taskId: string, { call, own, terms }: Arrival): Promise<unknown> {
     const { state, callers } = this.#durable
     const record = await state.store.get(taskId)
+    assertThere(call)
     // there is no answer to wait for any more, and a call that was sent has one of its own
     const isOver = !record || (record.status !== 'PENDING' && record.status !== 'IN_FLIGHT')
     if (isOver && own.outcome !== OUTCOME_RELEASED) return deliver(own)
@@ -237,7 +238,9 @@ export class StorePlace implements StoredPlace {
   /** Ends the waiting of a caller who has aborted; the task is cancelled where it is. */
   #abort(task: Task, reason: unknown): void {
     detachCaller(task)?.reject(reason)
-    this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.state.failed(error))
+    // now, whenever the store answers: its hooks may be asked just now
+    if (task.lease) this.#durable.abort(task, reason)
+    this.#durable.callers.endThere(task.taskId, undefined, () => this.#durable.cancel(task.taskId, reason))
   }
 
   /** undefined: the store cannot be had, by its own word, and tasks stay in memory until it can. Any other failure throws. */
@@ -265,6 +268,7 @@ export class StorePlace implements StoredPlace {
     try {
       const trying = () => this.#try(record, call)
       const enqueued = await (isHome ? this.#durable.callers.enter(trying) : trying())
+      assertThere(call)
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw await this.#conflict(call, enqueued.taskId)
       if (enqueued.outcome === 'unreadable') throw keyUnreadable(call, enqueued.taskId)
@@ -275,9 +279,11 @@ export class StorePlace implements StoredPlace {
       if (stored && record.holdLaneForMs !== undefined) this.#durable.state.shareHold(task)
       return enqueued
     } finally {
+      if (call.isLeft) this.#unstore(taskId, call)
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
       if (!stored) {
-        this.#durable.state.pending.end(taskId, false)
+        // a lease of one whose caller has left is given back
+        this.#durable.state.pending.end(taskId, call.isLeft === true)
         this.#durable.counts.written(taskId)
       }
       if (!stored && isHome) this.#durable.callers.callerLeft()
@@ -304,12 +310,14 @@ export class StorePlace implements StoredPlace {
   }
 
   /**
-   * Cancels a task that may be in the store all the same: its caller was not told so, so it must not run. Where another call can have
-   * its key, that one may have been told that the task is its own (S1), so it stays.
+   * Ends a task that may be in the store all the same: its caller was not told so, so it must not run. Where another call can have its key,
+   * that one may have been told that the task is its own (S1): it stays, or, if its caller left, is given up so that it can go on.
    */
   #unstore(taskId: string, call: Call): void {
-    const { store, failed } = this.#durable.state
-    if (!this.#mayBeJoined(call)) store.cancel(taskId).catch(failed)
+    const isShared = this.#mayBeJoined(call)
+    if (isShared && !call.isLeft) return
+    const isGivenUp = call.isLeft && (isShared || !call.signal?.aborted)
+    this.#durable.callers.endThere(taskId, isGivenUp ? 'wait_exceeded' : undefined)
   }
 
   /** Whether another call can have this one's key: it is the caller's own, or made of the content. */
@@ -377,19 +385,11 @@ function notStored(what: string, why: string): RedriveError {
   )
 }
 
-/** Refuses a call whose key belongs to a task of a later version: to say that it is that task would be a guess. */
-function keyUnreadable({ method, origin }: Call, taskId: string): RedriveError {
-  const remedy = 'use that version, or purge the task'
-  return new RedriveError(
-    'KEY_UNREADABLE',
-    `${method} ${origin}: its idempotency key belongs to task ${taskId}, which a later version has stored; ${remedy}`,
-  )
-}
-
 const isFull = (error: unknown): boolean => error instanceof QueueFullError || error instanceof StorageFullError
 
 /** Whether a call that cannot be stored ends as plain fetch would: it was sent, or it is sent now (S18). */
-function isTolerable(error: unknown, { own, mustWait }: Arrival): boolean {
+function isTolerable(error: unknown, { call, own, mustWait }: Arrival): boolean {
+  if (call.isLeft) return false
   if (own.outcome !== OUTCOME_RELEASED) return !(error instanceof IdempotencyConflictError)
   const isStoreFault = error instanceof StorageFullError || (error as RedriveError).code === 'STORAGE_UNAVAILABLE'
   return !mustWait && isStoreFault

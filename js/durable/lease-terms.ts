@@ -13,8 +13,8 @@ import { LONGEST_LEASE_MS } from '../stores/engine/bounds.ts'
 
 /** A lease that is renewed while its attempt runs: asked of stores without a grace. */
 export const RENEWED_LEASE_MS = 30_000
-/** The part of a grace that passes before a renewal: each hook has 5 s, and the store its time. */
-const HOOKS_MS = 20_000
+/** The part of a grace that passes before a renewal: each hook has 5 s, the question for credentials waits as long, and the store has its time. */
+const HOOKS_MS = 25_000
 /** Interval at which a process says again that it is a home, and looks after homes whose end no hint tells. */
 export const HOME_MS: number = RENEWED_LEASE_MS / 3
 

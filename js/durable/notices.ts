@@ -4,7 +4,6 @@ import type { RunnerStats } from '../api/stats.ts'
 import { type Counts, type LaneView, type OwnCounts, originIn, type Turn } from '../api/store.ts'
 import { trimmedText } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { isOffline } from '../platform/page.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredState } from './state.ts'
 
@@ -132,7 +131,7 @@ export class StoreCounts {
   /** Adds the store's numbers to `here`, those of the tasks in memory. `wakeAt`: when the store has something to do next. */
   addTo(here: RunnerStats, wakeAt: number, all: boolean): RunnerStats {
     const { host, lanes } = this.#state.runner
-    const nextAt = lanes.isPaused || isOffline() ? FOREVER : Math.max(host.now(), wakeAt)
+    const nextAt = lanes.isPaused ? FOREVER : Math.max(host.now(), wakeAt)
     const whole = waiting(this.#counts ?? NO_COUNTS)
     const { pending, inFlight, exhausted } = all ? whole : less(whole, this.#others)
     const { unreadable } = this.#aside

@@ -11,7 +11,7 @@ import { FetchTransport } from '../call/fetch-transport.ts'
 import { isCrossOrigin, putKey } from '../call/key.ts'
 import { bare } from '../call/read-fetch.ts'
 import { REDACTED, type Sanitizer } from '../core/sanitizer.ts'
-import { backgroundOf } from '../options/background.ts'
+import { handedOver } from '../options/background.ts'
 import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
 import type { ResolvedPolicy } from '../options/policy.ts'
 import { policyOf } from '../options/policy-rules.ts'
@@ -80,7 +80,7 @@ export async function contentOf(
   const head = headOf(call, sanitizer, settings, whose)
   if ('code' in head) return head
   const { method, replayable } = call
-  const background = backgroundOf(call)
+  const background = handedOver(call)
   const sent = await repeatableOf(call).body()
   const body = typeof sent === 'string' ? utf8(sent) : sent
   const needs = needsOf(call, settings)
@@ -141,7 +141,7 @@ function deadlineInMsOf(
   { now, createdAt, expiresAt }: Timing,
 ): Pick<NewTask, 'deadlineInMs'> & Pick<Deadline, 'deadlineReason'> {
   const keyAt = call.key === null ? FOREVER : createdAt
-  const { deadlineAt, deadlineReason } = deadlineOf(backgroundOf(call), { budgetAt: createdAt, keyAt, expiresAt })
+  const { deadlineAt, deadlineReason } = deadlineOf(handedOver(call), { budgetAt: createdAt, keyAt, expiresAt })
   return { deadlineInMs: Math.max(0, deadlineAt - now), deadlineReason }
 }
 
@@ -217,6 +217,7 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
     given: policy,
     timeoutMs: policy.attemptTimeoutMs ?? ATTEMPT_MS + bodyMs(record.bodyBytes),
     waitMs: FOREVER,
+    leaveMs: FOREVER,
     signal: null,
     transport: new FetchTransport({ fetch: own?.fetch ?? settings.fetch, url, init }),
     plain: null,

@@ -157,8 +157,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     store.unpark?.(which).then(() => this.workOffered(), failed)
   }
 
-  async flush(): Promise<number> {
-    const flushed = await this.state.store.flush()
+  async flush(lane?: string): Promise<number> {
+    const flushed = await this.state.store.flush(lane)
     if (flushed > 0) this.state.runner.host.changed?.({ others: true })
     this.workOffered()
     return flushed

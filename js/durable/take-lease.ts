@@ -123,7 +123,7 @@ export class LeaseStarter {
         phase,
         previousDelayMs,
         marks,
-        started: false,
+        startedAt: Number.NaN,
       }),
     )
   }

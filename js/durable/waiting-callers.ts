@@ -12,12 +12,17 @@ import type { ExhaustedReason } from '../api/task.ts'
 import { SettledElsewhereError } from '../api/task-errors.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
+import type { Waiter } from '../tasks/course.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Leadership } from './leadership.ts'
 import type { Endings, StoredState } from './state.ts'
 
 /** All processes leave the task of a caller to its home; only a home that was frozen may find it ended. */
 const OWN_LOOK_MS = 10_000
+/** A store that takes longer to end a task keeps its caller no longer. */
+const TELL_MS = 20
+/** In place of a caller who was answered. */
+const ANSWERED: Waiter = { resolve() {}, reject() {} }
 /** Tasks without a caller, which are here for what of them is not stored, are looked at this often, some at a time. */
 const SWEEP_MS = 60_000
 const SWEEP_SIZE = 100
@@ -38,8 +43,10 @@ export class WaitingCallers {
   #lookAtOwn = FOREVER
   #sweepAt = 0
   #swept = 0
-  /** Tasks that ended for their callers while the store did not answer, and why. */
-  readonly #endedHere = new Map<string, ExhaustedReason>()
+  /** Tasks that ended for their callers, and not in the store yet, and why; undefined: they are cancelled. */
+  readonly #endedHere = new Map<string, ExhaustedReason | undefined>()
+  /** Those of them that the store is asked to end just now. */
+  readonly #ending = new Set<string>()
   isClosing = false
   /** Callers whose tasks are on their way into the store. */
   #entering = 0
@@ -242,6 +249,7 @@ export class WaitingCallers {
     if (this.#state.runner.host.now() < wait.until) this.#waits.set(task, { ...wait, disarm: arm() })
     // an attempt under way may end well; if not, `waitsAgain` asks whether there is time for another
     else if (!task.lease) this.endWait(task)
+    else this.#tellSoon(task)
   }
 
   /** Ends a task whose caller waits no longer, and tells the caller. */
@@ -256,34 +264,64 @@ export class WaitingCallers {
 
   /** Takes note that the store answers: what has ended without its knowledge ends there, too. */
   storeAnswered(): void {
-    for (const [taskId, reason] of this.#endedHere) {
-      this.#state.store.cancel(taskId, reason).then(() => this.#endedHere.delete(taskId), this.#state.failed)
+    for (const [taskId, reason] of this.#endedHere) if (!this.#ending.has(taskId)) this.endThere(taskId, reason)
+  }
+
+  /** Ends a task in the store that has ended for its caller. Until it is done, and however often the store fails, nothing of it is begun. */
+  endThere(taskId: string, reason: ExhaustedReason | undefined, cancel?: () => Promise<unknown>): void {
+    this.#end(taskId, reason, cancel).catch(this.#state.failed)
+  }
+
+  async #end<T>(
+    taskId: string,
+    reason: ExhaustedReason | undefined,
+    cancel: () => Promise<T> = () => this.#state.store.cancel(taskId, reason) as Promise<T>,
+  ): Promise<T> {
+    this.#endedHere.set(taskId, reason)
+    this.#ending.add(taskId)
+    try {
+      const said = await cancel()
+      this.#endedHere.delete(taskId)
+      return said
+    } finally {
+      this.#ending.delete(taskId)
     }
+  }
+
+  /** Gives the caller of a task whose time is up what there is, unless that comes about at once by itself. Returns what takes it back. */
+  #tellSoon(task: Task, reason: ExhaustedReason = 'wait_exceeded'): () => void {
+    return this.#state.runner.host.settings.clock.after(TELL_MS, () => {
+      const { waiter, last } = task
+      if (!waiter) return
+      // of a success that the store has not taken yet there is nothing to say
+      if (!last?.answer || last.status >= 400) task.reason = reason
+      this.#answer(task)
+      task.reason = undefined
+      // listeners are still to be told of the end, which is no one's loss
+      task.waiter = ANSWERED
+    })
+  }
+
+  #answer(task: Task): void {
+    const words = `${task.what} is under way as task ${task.taskId}, longer than its caller waits; queue.result(taskId) tells how it ends`
+    answer(task, () => new RedriveError('WAIT_EXCEEDED', words))
   }
 
   /** Cancels a task whose caller is told that it failed: it must not go on behind the caller's back. */
   async #giveUp(task: Task, reason: ExhaustedReason): Promise<void> {
     let said: 'cancelled' | 'requested' | 'gone' = 'requested'
+    const disarm = this.#tellSoon(task, reason)
     try {
-      said = await this.#state.store.cancel(task.taskId, reason)
-    } catch (error) {
-      this.#endedHere.set(task.taskId, reason)
-      throw error
+      said = await this.#end(task.taskId, reason)
     } finally {
+      disarm()
       if (said === 'cancelled') this.#endings.end(task, 'EXHAUSTED', reason)
       else if (said === 'gone') this.lookSoon(task)
       else if (!task.lease) {
         // a caller of `result()` goes on waiting for it
         if (task.outcome) this.stopWaiting(task)
         else this.#endings.leave(task)
-        answer(
-          task,
-          () =>
-            new RedriveError(
-              'WAIT_EXCEEDED',
-              `${task.what} is under way as task ${task.taskId}, longer than its caller waits; queue.result(taskId) tells how it ends`,
-            ),
-        )
+        this.#answer(task)
       }
     }
   }

@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../api/policy.ts'
 import { filled } from './first-policy.ts'
 import { type PolicyPair, policyDefaults, type ResolvedPolicy, UNLIMITED } from './policy.ts'
 import { isOfCurve } from './policy-rules.ts'
+import type { TaskOptions } from './task-options.ts'
 
 /** The fields in which what is handed over differs, where the user gives none of a curve: those of `presets.background`. */
 const BACKGROUND: Partial<ResolvedPolicy> = {
@@ -29,6 +30,25 @@ export function backgroundOf({ given }: Pick<PolicyPair, 'given'>): ResolvedPoli
   const policy = known.get(given) ?? backgroundWith(given)
   known.set(given, policy)
   return policy
+}
+
+/** Likewise of `given` without its attempts. */
+const timed = new WeakMap<object, Partial<RetryPolicy>>()
+
+/**
+ * The policy of a call once it is handed over. `maxAttempts` of a queue's `policy` is how long a caller has to wait, and cuts no handed-over work
+ * short: that has a time. It counts where it was said of the call, or in a policy that has a name of its own; 1 turns retrying off everywhere.
+ */
+export function handedOver({
+  given,
+  options,
+}: Pick<PolicyPair, 'given'> & { readonly options?: TaskOptions }): ResolvedPolicy {
+  const { maxAttempts = 1, policyId, ...rest } = given
+  const isMeant = maxAttempts === 1 || policyId !== undefined || options?.policy?.maxAttempts !== undefined
+  if (isMeant) return backgroundOf({ given })
+  const without = timed.get(given) ?? rest
+  timed.set(given, without)
+  return backgroundOf({ given: without })
 }
 
 function backgroundWith(given: Partial<RetryPolicy>): ResolvedPolicy {

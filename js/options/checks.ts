@@ -6,6 +6,7 @@
 
 import { EVENTS } from '../api/events.ts'
 import type { SubscribeOptions, SwitchOptions } from '../api/methods.ts'
+import { assertFilesRead } from '../platform/unread-file.ts'
 import { check, flag, fn, follow, ms, object, oneOf, origin, type Rules } from './check.ts'
 import { meant } from './meant.ts'
 import type { PolicyPair } from './policy.ts'
@@ -44,6 +45,8 @@ export interface Checks {
   early?(call: EarlyCall, host: WithPolicies): void
   /** The init of `fetch`. */
   init(init: RequestInit): void
+  /** A body that could not be read. */
+  unread(body: unknown, cause: unknown): Promise<void>
   /** An object that has a call's options inside, and none of them beside it. */
   beside(init: object): void
   listener(event: string, listener: unknown): void
@@ -67,6 +70,7 @@ export const CHECKS: Checks = {
   queue: checkQueue,
   call: checkTask,
   init: checkInit,
+  unread: assertFilesRead,
   beside: checkBeside,
 
   listener(event, listener) {

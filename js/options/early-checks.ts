@@ -2,8 +2,8 @@
 
 import { CHECKS, type Checks, type EarlyCall, type ToldSince, type WithPolicies } from './checks.ts'
 
-/** The text that an object becomes as a body. */
-const OBJECT = '[object Object]'
+/** The text that an object becomes as a body, such as another library's Blob. */
+const OBJECT = /^\[object \w+\]$/
 
 /** Checks the arguments of a call that was made before. Its body is bytes by now. */
 function early({ isChecked, options, transport }: EarlyCall, { settings }: WithPolicies): void {
@@ -12,8 +12,7 @@ function early({ isChecked, options, transport }: EarlyCall, { settings }: WithP
   const { init } = (transport as { readonly sendable?: { readonly init: { readonly body?: unknown } } }).sendable ?? {}
   if (!init) return
   const { body } = init
-  const isObject =
-    body instanceof Uint8Array && body.length === OBJECT.length && new TextDecoder().decode(body) === OBJECT
+  const isObject = body instanceof Uint8Array && body.length < 64 && OBJECT.test(new TextDecoder().decode(body))
   CHECKS.init({ ...init, body: (isObject ? {} : body) as BodyInit })
 }
 

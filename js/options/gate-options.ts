@@ -5,7 +5,7 @@ import { flag, fn, int, ms, num, oneOf, type Rules } from './check.ts'
 /** When a breaker opens, for how long, and what closes it. A breaker knows of its own process only, and is never stored. */
 export interface BreakerOptions {
   /**
-   * A server that answers this share of its attempts, or more, works, however often it fails; 0.01..=1. Opens where such a server
+   * A server that answers this share of its attempts, or more, works, however often it fails; 0.01 to 1. Opens where such a server
    * would fail so often in a row less than once in a thousand times, and so would this one by its record of the last minute: after 5
    * failures in a row of a server that has hardly failed, after 31 of one that answers a fifth. 1: after the first. @default 0.2
    */
@@ -23,11 +23,13 @@ export interface BreakerOptions {
    */
   readonly maxOpenMs?: number
   /**
-   * While OPEN, what is handed over (`enqueue`, `mode: 'defer'`) waits, and no attempt of it is made. 'fail' ends a call whose
-   * caller waits at once: with what `fallback` gives or CircuitOpenError, if it was sent already with its last answer. 'hold' sends it
-   * once, and keeps its retries waiting for as long as its caller waits; so it does with what is deferred. @default 'fail'
+   * The fate of an awaited call while OPEN. Enqueued and deferred calls wait in any case.
+   * - 'wait': it waits, unsent, for as long as its `waitMs`. Where the circuit stays open for longer it fails at once.
+   * - 'fail': it fails at once: with what `fallback` gives or with CircuitOpenError; if it was sent already, with its last answer.
+   * - 'hold': it is sent once, and its retries wait for as long as its caller does; so do those of deferred calls.
+   * @default 'wait'; with a `fallback` 'fail'
    */
-  readonly whenOpen?: 'hold' | 'fail'
+  readonly whenOpen?: 'wait' | 'fail' | 'hold'
   /** Answers a call that would fail so before it was sent: from a cache, say, within its `waitMs`. undefined: it fails. @default none: such a call fails */
   readonly fallback?: (request: Request) => Response | undefined | Promise<Response | undefined>
   /** A retry storm (`alert`) opens it at once. @default false */
@@ -36,7 +38,7 @@ export interface BreakerOptions {
 
 /** A retry costs a token; with none left it is put off by its next delay, and not counted. It is never dropped for it. */
 export interface RetryBudgetOptions {
-  /** The most tokens, and the first: a burst of so many retries. 1..=1_000_000. @default 100 */
+  /** The most tokens, and the first: a burst of so many retries. 1 to 1,000,000. @default 100 */
   readonly capacity?: number
   /** Tokens that a success brings back. @default 2 */
   readonly perSuccess?: number
@@ -46,9 +48,9 @@ export interface RetryBudgetOptions {
 
 /** A token bucket for each origin (of each principal). Each process has its own, and none is stored. */
 export interface RateOptions {
-  /** Attempts per second, over any longer time. 0.001..=1_000_000. */
+  /** Attempts per second, over any longer time. 0.001 to 1,000,000. */
   readonly perSecond: number
-  /** Attempts that may start at once after a pause. 1..=1_000_000. @default 1 */
+  /** Attempts that may start at once after a pause. 1 to 1,000,000. @default 1 */
   readonly burst?: number
 }
 
@@ -59,7 +61,7 @@ export const BREAKER_RULES: Rules<BreakerOptions> = {
   afterMs: ms(0),
   openMs: ms(1),
   maxOpenMs: ms(1),
-  whenOpen: oneOf('hold', 'fail'),
+  whenOpen: oneOf('wait', 'fail', 'hold'),
   fallback: fn,
   openOnStorm: flag,
 }

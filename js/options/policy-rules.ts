@@ -3,10 +3,25 @@
  * core, which accepts nothing unsound. `tests/vectors/policies.json` holds both to the same answers.
  */
 
-import type { RetryPolicy } from '../api/policy.ts'
+import type { ExpectedAnswer, RetryPolicy } from '../api/policy.ts'
 import { JITTERS, STRATEGIES } from '../core/generated/codes.ts'
 import { frozenCopy } from '../platform/json.ts'
-import { check, flag, follow, int, list, ms, num, oneOf, or, type Rule, type Rules, text } from './check.ts'
+import {
+  check,
+  flag,
+  follow,
+  int,
+  list,
+  ms,
+  num,
+  oneOf,
+  options,
+  or,
+  pattern,
+  type Rule,
+  type Rules,
+  text,
+} from './check.ts'
 import { type FirstPolicy, filled } from './first-policy.ts'
 import { policyDefaults, type ResolvedPolicy, UNLIMITED } from './policy.ts'
 
@@ -36,6 +51,10 @@ export const POLICY_RULES: Rules<RetryPolicy> = {
   ...CURVE_RULES,
   totalBudgetMs: ms(),
   retryableStatusCodes: or('broad', list(int(200, 599))),
+  expect: options<ExpectedAnswer>({
+    status: list(int(200, 399)),
+    contentType: pattern("a media type such as 'application/json'", /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/),
+  }),
   retryNetworkErrors: flag,
   retryTimeouts: flag,
   attemptTimeoutMs: ms(),

@@ -4,9 +4,9 @@
  * bundler keeps a product that goes unused, and so are the first two: what an entry passes on and what the queue has of them are in different chunks.
  */
 
-import type { RetryPolicy } from '../api/policy.ts'
+import type { GivenPolicy } from '../api/policy.ts'
 export const presets: Readonly<
-  Record<'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', RetryPolicy>
+  Record<'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', GivenPolicy>
 > = {
   /** A call whose caller waits: 5 attempts, exponential from 500 ms with full jitter, within `waitMs`. */
   interactive: {

@@ -2,7 +2,7 @@
 
 import type { Credentials } from '../api/credentials.ts'
 import type { RetryHooks } from '../api/hooks.ts'
-import type { RetryPolicy } from '../api/policy.ts'
+import type { GivenPolicy, RetryPolicy, TableDelays } from '../api/policy.ts'
 import type { Sign } from '../api/sign.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptContext, RetryTask } from '../api/task.ts'
@@ -23,7 +23,8 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly name?: string
   /**
    * Stores tasks, so that they outlive the page or the process, and takes up those that an earlier one has left. In a page they are in
-   * IndexedDB; elsewhere it needs a `store`. If a call may not be stored, `enqueue` rejects with `NotDurableError`, and `degraded`
+   * IndexedDB; elsewhere it needs a `store`. Without one, as on a server that renders the page, the queue can be made: a `fetch` is kept in
+   * memory, which `degraded` 'storage_unavailable' reports once, and what is handed over is refused, unless `allowMemory` is set. If a call may not be stored, `enqueue` rejects with `NotDurableError`, and `degraded`
    * says why a `fetch` is kept in memory. With true, a `principal` is required.
    * @default true with a `store`, else false
    */
@@ -54,10 +55,10 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly allowMemory?: boolean
   /**
    * The most attempts of the queue itself, retries and enqueued tasks, in flight at a time. It never holds back a caller's own first
-   * attempt. 1..=10_000. @default 6
+   * attempt. 1 to 10,000. @default 6
    */
   readonly concurrency?: number
-  /** The most of these in flight to one origin: one that hangs leaves room for the others. 1..=10_000. @default 3; the same as concurrency where that is given */
+  /** The most of these in flight to one origin: one that hangs leaves room for the others. 1 to 10,000. @default 3; the same as concurrency where that is given */
   readonly concurrencyPerOrigin?: number
   /**
    * The longest time for which an answer to one request (`Retry-After` of a 429 or 503, a `RateLimit` with nothing left) holds back other
@@ -75,11 +76,11 @@ export interface RetryQueueOptions extends RetryHooks {
    * `waitMs` at most. Calls that are sent once (`maxBodyBytes`, `key_origin_missing`) neither count nor wait. @default false
    */
   readonly limitFirstAttempts?: boolean
-  /** How many attempts may start to one origin in a given time; see docs/gates.md. @default none */
+  /** How many attempts may start to one origin in a given time; see [gates](https://github.com/redrive-dev/redrive/blob/main/docs/gates.md). @default none */
   readonly rate?: RateOptions
   /**
    * The most tasks that the queue holds: waiting, in flight and dead letters. A full queue refuses new ones (`QueueFullError`) and drops
-   * none. In memory, a dead letter whose caller got the failure does not count. 1..=1_000_000. @default 10_000
+   * none. In memory, a dead letter whose caller got the failure does not count. 1 to 1,000,000. @default 10_000
    */
   readonly capacity?: number
   /** The most bytes of bodies that the queue holds. @default 50 MiB */
@@ -91,21 +92,21 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly maxBodyBytes?: number
   /**
    * When to retry, and for how long: the policy named 'default'. A field that is set applies to awaited calls and to calls that are handed
-   * over. @default `presets.interactive`, and `presets.background` for what is handed over
+   * over, but for `maxAttempts`, which counts for awaited calls. @default `presets.interactive`, and `presets.background` for what is handed over
    */
-  readonly policy?: Partial<RetryPolicy>
+  readonly policy?: Partial<RetryPolicy> & TableDelays
   /** Further policies, chosen per call by `policyId`. @default none */
-  readonly policies?: readonly RetryPolicy[]
+  readonly policies?: readonly GivenPolicy[]
   /** How long tasks that have ended are kept. @default `{}` */
   readonly retention?: RetentionOptions
   /**
-   * The circuit breaker of each origin, which holds back retries to a server that is down; see docs/gates.md. Every attempt counts.
+   * The circuit breaker of each origin, which holds back retries to a server that is down; see [gates](https://github.com/redrive-dev/redrive/blob/main/docs/gates.md). Every attempt counts.
    * false: no breaker, and no ramp either. @default `{}`
    */
   readonly breaker?: BreakerOptions | false
-  /** The retry budget of each origin: how much load retries may add; see docs/gates.md. false: none. @default `{}` */
+  /** The retry budget of each origin: how much load retries may add; see [gates](https://github.com/redrive-dev/redrive/blob/main/docs/gates.md). false: none. @default `{}` */
   readonly retryBudget?: RetryBudgetOptions | false
-  /** Which parts of a request may be shown and stored: see docs/headers.md. @default `{}` */
+  /** Which parts of a request may be shown and stored: see [headers](https://github.com/redrive-dev/redrive/blob/main/docs/headers.md). @default `{}` */
   readonly sanitize?: SanitizeOptions
   /**
    * How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried.
@@ -115,8 +116,8 @@ export interface RetryQueueOptions extends RetryHooks {
   /**
    * Headers that may not be stored, given by origin: `{ 'https://api.example.com': (request) => ({ authorization: '...' }) }`. A key is an
    * origin as `new URL(...).origin` returns it, or, in a page or service worker, `self` for its own. The record is read at construction.
-   * The entry of the target's origin is called before every retry and every attempt of an enqueued task, and may take 5 s. Its headers
-   * replace those of the request; they are never stored or logged. Without an entry, a task gets no credential: it is sent with those of its
+   * The entry of the target's origin is asked before every retry and every attempt of an enqueued task, one question at a time, and may take
+   * 5 s. Attempts that wait at once share its answer. Its headers replace those of the request; they are never stored or logged. Without an entry, a task gets no credential: it is sent with those of its
    * headers that may be stored, or is parked if some are missing (`degraded` 'credentials_missing'), and a 401 ends it. If the entry
    * throws, or returns nothing, the attempt is not counted and is made later (`degraded` 'credentials_failed'). @default none
    */
@@ -146,7 +147,10 @@ export interface RetryQueueOptions extends RetryHooks {
    * not fit. @default the package's own module
    */
   readonly wasm?: object | (() => unknown)
-  /** Sends the requests. @default the global fetch at construction */
+  /**
+   * Sends the requests. The global fetch is looked up for each attempt, so a mock or a tracer that is installed after the queue is used; with
+   * `installFetch` it is the one that was replaced. @default the global fetch at each attempt
+   */
   readonly fetch?: typeof fetch
   /** For tests: see `redrive/testing`. @default the system's */
   readonly clock?: Clock
@@ -154,11 +158,24 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly seed?: bigint
 }
 
+/**
+ * The options of a queue as they are given: one that is durable comes with the principal whose requests it keeps.
+ *
+ * @example
+ * const options: RetryQueueOptions = {
+ *   durable: true,
+ *   principal: 'user-4711', // null where no user logs in
+ *   policy: { retryableStatusCodes: 'broad' },
+ *   credentials: { 'https://api.example.com': async () => ({ authorization: `Bearer ${await freshToken()}` }) },
+ * }
+ */
+export type GivenOptions = RetryQueueOptions & ({ readonly durable?: false } | { readonly principal: string | null })
+
 /** The options of a queue, complete; what only tasks are measured by gets its defaults in `limits.ts`. */
 export interface Settings
   extends Omit<
     RetryQueueOptions,
-    'policy' | 'policies' | 'idempotency' | 'credentials' | 'concurrency' | 'concurrencyPerOrigin'
+    'policy' | 'policies' | 'idempotency' | 'credentials' | 'concurrency' | 'concurrencyPerOrigin' | 'fetch'
   > {
   readonly name: string
   /** Both may be set later. */
@@ -171,7 +188,8 @@ export interface Settings
   /** A copy, which is read by `givers`. */
   readonly credentials: Credentials
   readonly preload: 'idle' | 'eager' | 'never'
-  readonly fetch: typeof fetch
+  /** `installFetch` sets it. */
+  fetch: typeof fetch
   /** Sends a stored task, in a service. Absent: the options of the queue do. */
   sendingOf?: (record: StoredTask) => OwnSending
   /** The life of a lease that is renewed while its attempt runs, in milliseconds. @default 30_000 */
@@ -183,7 +201,6 @@ export interface Settings
 /** The options as they are at construction: what their owner sets later is not the queue's. */
 export function settingsOf(given: RetryQueueOptions): Settings {
   const { policy, policies = [], idempotency = {}, store, durable = store !== undefined } = given
-  const globalFetch = globalThis.fetch
   return {
     name: 'default',
     concurrency: 6,
@@ -192,8 +209,7 @@ export function settingsOf(given: RetryQueueOptions): Settings {
     maxBodyBytes: 8 * 2 ** 20,
     preload: 'idle',
     clock: systemClock,
-    // browsers refuse a fetch that is called without its global
-    fetch: globalFetch?.bind(globalThis),
+    fetch: globalFetch(),
     ...defined(given),
     // 'default' is always there; it may be given here or there, not both
     policies: new Map([
@@ -203,6 +219,21 @@ export function settingsOf(given: RetryQueueOptions): Settings {
     idempotency: settledIdempotency(idempotency || { methods: [] }),
     credentials: { ...given.credentials },
     durable,
+  }
+}
+
+/** Marks a request that a queue sends by the global fetch: that one may lead back to the queue. */
+export const OWN: unique symbol = Symbol()
+export type Marked = RequestInit & { readonly [OWN]?: true }
+
+/** The global fetch of each moment: mocks and tracers may replace it later. The first one sends what has come back. */
+function globalFetch(): typeof fetch {
+  const first = globalThis.fetch
+  return (input, init: Marked = {}) => {
+    if (init[OWN]) return first(input, init)
+    // an init of a class, which only a call that passes through has, would lose its parts
+    const isPlain = init.constructor === Object
+    return globalThis.fetch(input, isPlain ? ({ ...init, [OWN]: true } as Marked) : init)
   }
 }
 

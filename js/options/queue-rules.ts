@@ -175,5 +175,4 @@ function checkPolicies({ policy, policies = [] }: RetryQueueOptions): void {
 function checkDurable({ store, durable, principal }: RetryQueueOptions): void {
   // outside pages there are no cookies of the next user: a store given there says enough
   if (durable || (isPage() && store && durable !== false)) follow('options.principal', principal, NAMED)
-  if (durable && !isPage()) follow('options.store', store, STORE)
 }

@@ -3,7 +3,7 @@
 import type { DegradedCode } from '../api/events.ts'
 
 export interface Reporting {
-  readonly settings: { readonly maxBodyBytes: number }
+  readonly settings: { readonly maxBodyBytes: number; readonly allowMemory?: boolean }
   degraded(code: DegradedCode, message: string, once: string): void
 }
 

@@ -6,6 +6,10 @@ import type { RetryPolicy } from '../api/policy.ts'
 /**
  * Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. A `shouldRetry` or `delay` of the call is
  * asked before the queue's, which is asked where that gives undefined.
+ *
+ * @example
+ * const redrive: TaskOptions = { mode: 'defer', policyId: 'orders', tags: ['order-7'], waitMs: 1_000 }
+ * await queue.fetch('/api/orders', { method: 'POST', body, redrive })
  */
 export interface TaskOptions extends RetryHooks {
   /** The name of one of the queue's policies. @default 'default' */
@@ -22,12 +26,15 @@ export interface TaskOptions extends RetryHooks {
    */
   readonly mode?: 'await' | 'defer'
   /**
-   * The longest that the caller waits for the headers of an answer, in milliseconds. 'await': when the next attempt would start later,
-   * the caller gets the last answer or error now; an attempt that is under way then is aborted, with a TimeoutError. The task ends
-   * 'wait_exceeded': it never goes on behind a caller who was told it failed. Unless `waitMs` is given, it ends so between two attempts when
-   * another principal is there (`setPrincipal`). 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept
-   * waits for its attempt. @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000.
-   * 'defer': 2_000
+   * The longest that the caller waits for the headers of an answer, in milliseconds, whatever the call waits for: its server, a hook, a
+   * store that is blocked. 'await': when the next attempt would start later, the caller gets the last answer or error now; an attempt that
+   * is under way then is aborted, with a TimeoutError. A call with neither rejects with `WAIT_EXCEEDED`. The task ends 'wait_exceeded': it
+   * never goes on behind a caller who was told it failed. Unless `waitMs` is given, it ends so between two attempts when another principal
+   * is there (`setPrincipal`). 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept waits for its
+   * attempt. Where `waitMs` is given, and the call is neither kept nor refused by then or within 2 s, it ends as with 'await'. `enqueue`:
+   * the longest wait for the receipt.
+   * @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000. 'defer': 2_000.
+   * `enqueue`: none
    */
   readonly waitMs?: number
   /** Among due tasks, those with a higher number go first. A whole number of 32 bits. @default 0 */

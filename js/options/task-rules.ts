@@ -89,23 +89,26 @@ function checkMeta(meta: object): void {
 }
 
 /** Throws for what fetch would send as `[object ...]` or joined by commas, and for what it would leave out without a word. */
-export function checkInit(init: RequestInit & { data?: unknown }): void {
+export function checkInit(init: RequestInit & { data?: unknown; json?: unknown }): void {
   // a text or a list, of which a spread makes an object of numbers; its value may be a body, and is not shown
   if (typeof init !== 'object' || '0' in init) {
     throw new TypeError("expected an object such as { method: 'POST', body } after the URL, got text or a list")
   }
-  const { body, data } = init
+  const { body } = init
+  // that of a Request is a method
+  const data = init.data ?? (typeof init.json === 'function' ? undefined : init.json)
   if (isWords(body) || Array.isArray(body) || (data && !body)) {
-    throw new TypeError('body: expected text, bytes or a form of the platform; for JSON use JSON.stringify(body)')
+    const meant = "for JSON use JSON.stringify(body), for another library's Blob await body.arrayBuffer()"
+    throw new TypeError(`body: expected text, bytes, a Blob or a form of the platform; ${meant}`)
   }
   checkBeside(init)
 }
 
-/** Whether fetch would send `[object ...]` for a body: it has no bytes that this platform knows of, as the form of another library has none. */
+/** Whether fetch would send `[object ...]` for a body: it has no bytes that this platform knows of, as the forms and Blobs of others have none. */
 function isWords(body: unknown): boolean {
   // no text is made of bytes for it
-  if (typeof body !== 'object' || ArrayBuffer.isView(body) || body instanceof FormData) return false
-  if (!/^\[object (?!Array|Blob|File|Readable)/.test(`${body}`)) return false
+  if (typeof body !== 'object' || ArrayBuffer.isView(body)) return false
+  if (!/^\[object (?!Array|Readable)/.test(`${body}`)) return false
   return new Response(body as BodyInit).headers.get('content-type') === 'text/plain;charset=UTF-8'
 }
 

@@ -1,21 +1,18 @@
 /** A caller's own first attempt. It needs no core, unless an option has it wait for one. */
 
-import type { QueueStats } from '../api/stats.ts'
 import { attempt, deliver, type Finished, firstPlan, isTransient, markOnce, mayPass } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { orKept } from '../call/deferred.ts'
+import type { Parting } from '../call/leaving.ts'
 import { assertNotAborted, orAbort } from '../platform/abort.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
 import type { Loader } from './core-loader.ts'
 import { assertOwn, whenSwitched } from './switching.ts'
 
-/** The numbers of `stats()` that are counted without a core. */
-export type Counts = { -readonly [K in 'attempts' | 'firstAttemptSucceeded']: QueueStats[K] }
-
 /** Makes the first attempt of a call, as plain fetch would, and hands the call to the core where that fails. */
-export async function firstAttempt(call: Call, host: QueueContext, core: Loader, counts: Counts): Promise<unknown> {
-  const { settings, now } = host
+export async function firstAttempt(call: Call, parting: Parting, host: QueueContext, core: Loader): Promise<unknown> {
+  const { settings, now, counts } = host
   const { durable, persist, limitFirstAttempts } = settings
   const createdAt = now()
   const { plain, options } = call
@@ -26,7 +23,7 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
     // in an order, too late to be sent, without its key, within limits, or to be stored first: not sent before the core was asked
     const waits = limitFirstAttempts || (durable && persist === 'before-send')
     const asks = orderKey !== undefined || expiresAt < createdAt || call.key === '' || waits
-    const opened = asks ? await openFor(call, signal, host, core) : core.opened
+    const opened = asks ? await openFor(call, host, core) : core.opened
     const asked = opened?.admission.beforeSending(call, createdAt)
     const early = asked && (await asked)
     if (early) {
@@ -34,10 +31,10 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
       return early.answer
     }
   }
-  const overlay = settings.sign ? await orAbort(signal, core.signed(call)) : null
-  while (host.switching) await whenSwitched(call, host, signal, host.switching)
+  const overlay = settings.sign ? await core.signed(call) : null
+  while (host.switching) await whenSwitched(call, host, host.switching)
   assertOwn(call, host)
-  counts.attempts++
+  call.nth = ++counts.attempts
   const isDeferred = options.mode === 'defer'
   const plan = firstPlan(call, isDeferred ? null : signal, overlay, createdAt + call.waitMs - now())
   const { controller } = plan
@@ -45,11 +42,15 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
   const sending = host.watched ? host.watched(call, plan, send) : send()
   if (isDeferred) {
     const own = { sending, controller }
-    const keep = async () => (await openFor(call, null, host, core))?.admission.keepUnderWay(call, own, createdAt)
-    const kept = await orKept(call, own, signal, settings.clock, keep)
+    parting.controller = controller
+    const keep = async () => (await openFor(call, host, core))?.admission.keepUnderWay(call, own, createdAt)
+    const kept = await orKept(call, sending, settings.clock, keep)
     if (kept) return kept.answer
   }
+  parting.isPatient = isDeferred || !!plain
   const finished = await sending
+  parting.last = finished
+  parting.isPatient = false
   call.leave?.(true)
   if (!finished.answer) {
     if (signal?.aborted) core.opened?.admission.left(call, finished.startedAt)
@@ -62,9 +63,10 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
   const stop = core.opened ? undefined : finished.answer?.readAhead?.(settings.clock, controller)
   // at once: what was handed over while it loaded starts in the same turn
   if (!core.opened) core.open().then((manager) => manager?.admission.heard(call, finished))
-  const manager = await openFor(call, signal, host, core)
+  const manager = await orAbort(signal, openFor(call, host, core))
     .catch((error) => {
-      finished.answer?.discard()
+      // its caller may have it by now
+      if (!call.isLeft) finished.answer?.discard()
       throw error
     })
     .finally(stop)
@@ -73,13 +75,8 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
     : deliver(finished, { reason: 'core_unavailable' })
 }
 
-async function openFor(
-  call: Call,
-  signal: AbortSignal | null,
-  host: QueueContext,
-  core: Loader,
-): Promise<TaskManager | undefined> {
-  const manager = await orAbort(signal, core.open())
+async function openFor(call: Call, host: QueueContext, core: Loader): Promise<TaskManager | undefined> {
+  const manager = await core.open()
   // given before the checks had come: before it becomes a task
   if (manager) host.checks?.early?.(call, host)
   return manager

@@ -24,11 +24,11 @@ import type { QueueStats } from '../api/stats.ts'
 import { emptyStats } from '../api/stats.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
-import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
+import { type Parting, whileThere } from '../call/leaving.ts'
+import { type EnqueueInit, passesThrough, type RedriveInit, readFetch, withJson } from '../call/read-fetch.ts'
 import type { Checks } from '../options/checks.ts'
 import { type RetryQueueOptions, settingsOf } from '../options/queue-options.ts'
-import type { TaskOptions } from '../options/task-options.ts'
-import { assertNotAborted, orLeft } from '../platform/abort.ts'
+import { assertNotAborted } from '../platform/abort.ts'
 import { instantOf, steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { RequestLike } from '../platform/web.ts'
@@ -36,7 +36,7 @@ import type { QueueContext, TaskChanges } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
 import { type EngineSource, type Loader, loadCore, type MakeLoader } from './core-loader.ts'
 import { deadLettersOf, NO_TASKS } from './dead-letters.ts'
-import { type Counts, firstAttempt } from './first-attempt.ts'
+import { firstAttempt } from './first-attempt.ts'
 import { expose } from './internals.ts'
 import { switchPrincipal } from './switching.ts'
 
@@ -49,7 +49,6 @@ export class RetryQueue implements AsyncDisposable {
   readonly #host: QueueContext
   #closing: Promise<void> | undefined
   readonly #calls = new Set<Promise<unknown>>()
-  readonly #counts: Counts = { attempts: 0, firstAttemptSucceeded: 0 }
   #idleWaiters: (() => void)[] = []
 
   /** @internal The entries' own say how the core is loaded, and whether options are checked before that. */
@@ -75,9 +74,7 @@ export class RetryQueue implements AsyncDisposable {
       principal: settings.principal ?? null,
       declaredAt: instantOf(settings.clock),
       degraded,
-      sent: () => {
-        this.#counts.attempts++
-      },
+      counts: { attempts: 0, firstAttemptSucceeded: 0 },
       idle: () => {
         if (this.#calls.size > 0 || this.#core.opened?.runner.depth) return
         for (const resolve of this.#idleWaiters.splice(0)) resolve()
@@ -119,15 +116,24 @@ export class RetryQueue implements AsyncDisposable {
 
   /**
    * Queues without a first attempt by the caller; resolves when the task is as durable as the receipt says. From then
-   * on `init.signal` has no say any more: `cancel(taskId)` has.
+   * on `init.signal` has no say any more: `cancel(taskId)` has. An abort before that, or the end of a `waitMs`, rejects, and what the store has of
+   * the call by then is ended there.
+   *
+   * @example
+   * const { taskId } = await queue.enqueue('/api/reports', { method: 'POST', body: 'all is well' })
+   * const { task } = await queue.result(taskId)
    */
-  async enqueue(input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
+  async enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt> {
     this.#assertOpen()
     const createdAt = this.#host.now()
-    const call = await readFetch(input, init, this.#host)
-    const manager = await this.#running()
-    this.#host.checks?.early?.(call, this.#host)
-    return manager.enqueue(call, createdAt, !!passesThrough(input, init))
+    const call = await readFetch(input, withJson(input, init), this.#host)
+    assertNotAborted(call.signal)
+    const receipt = this.#running().then((manager) => {
+      this.#host.checks?.early?.(call, this.#host)
+      return manager.enqueue(call, createdAt, !!passesThrough(input, init))
+    })
+    // a receipt is waited for without an end, unless its caller has said so
+    return whileThere(call, this.#host.settings.clock, call.options.waitMs && call.leaveMs, receipt)
   }
 
   /**
@@ -251,7 +257,7 @@ export class RetryQueue implements AsyncDisposable {
     const runner = this.#core.opened?.runner
     return {
       capacity: this.#host.settings.capacity,
-      ...this.#counts,
+      ...this.#host.counts,
       ...(runner ? runner.stats(scope) : emptyStats),
     }
   }
@@ -307,13 +313,14 @@ export class RetryQueue implements AsyncDisposable {
     this.#assertOpen()
     assertNotAborted(call.signal)
     // counted to its end, even if its caller detached and left
-    const work = firstAttempt(call, this.#host, this.#core, this.#counts).finally(() => {
+    const parting: Parting = {}
+    const work = firstAttempt(call, parting, this.#host, this.#core).finally(() => {
       if (!call.underWay) call.leave?.(false)
       this.#calls.delete(work)
       this.#host.idle()
     })
     this.#calls.add(work)
-    return call.options.detach ? orLeft(call.signal, work) : work
+    return whileThere(call, this.#host.settings.clock, call.leaveMs, work, parting)
   }
 
   /** Without a manager there is no task to speak of: `nothing`. `about`: see `#manager`. */

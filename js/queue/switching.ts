@@ -6,7 +6,6 @@
 import { RedriveError } from '../api/errors.ts'
 import type { SwitchOptions } from '../api/methods.ts'
 import type { Call } from '../call/call.ts'
-import { orAbort } from '../platform/abort.ts'
 import { instantOf, within } from '../platform/clock.ts'
 import type { QueueContext } from '../runner/context.ts'
 
@@ -63,16 +62,15 @@ export async function switchPrincipal(
 export function whenSwitched(
   { options }: Call,
   { settings }: QueueContext,
-  signal: AbortSignal | null,
   switching: Promise<unknown>,
 ): Promise<unknown> {
   const what = 'setPrincipal({ during }), in which a call needs redrive: false,'
-  return orAbort(signal, within(settings.clock, options.waitMs ?? WAIT_MS, what, switching))
+  return within(settings.clock, options.waitMs ?? WAIT_MS, what, switching)
 }
 
-/** The last look before a call leaves: its body may have been read for longer than its principal was there. */
-export function assertOwn({ method, origin, principal }: Call, host: QueueContext): void {
-  if (principal === host.principal) return
+/** The last look before a call leaves: its principal may have left meanwhile, or its caller, who hears no more of it. */
+export function assertOwn({ method, origin, principal, isLeft }: Call, host: QueueContext): void {
+  if (principal === host.principal && !isLeft) return
   const message = `${method} ${origin}: not sent, since it was made for another principal; make it anew`
   throw new RedriveError('PRINCIPAL_CHANGED', message)
 }

@@ -1,13 +1,55 @@
 /**
- * Refuses what a Worker's queue without a store would lose without a word: workerd runs nothing of a request that has ended, so a call
- * that is handed over to memory is never sent again, and its caller was told that it is queued.
+ * Refuses what a queue without a store would lose without a word: in a Worker, since workerd runs nothing of a request that has ended, so
+ * a call that is handed over to memory is never sent again, and its caller was told that it is queued; and where a queue was to be durable.
  */
 
 import { NotDurableError } from '../api/task-errors.ts'
-import type { Settings } from '../options/queue-options.ts'
+import { CHECKS, type Checks } from '../options/checks.ts'
+import type { RetryQueueOptions, Settings } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
+import { isPage } from '../platform/page.ts'
 
-/** Throws for an `enqueue` unless there is a store, or memory will do. */
+type Allowance = Pick<Settings, 'allowMemory'>
+
+const NO_STORE = 'durable: true has no store outside a page'
+const STORE = "give it a store, such as sqliteStore({ path: 'orders.db' }) of 'redrive/sqlite'"
+
+/** The checks of a queue that was to be durable, and keeps its tasks in memory: told at its first call. */
+const UNKEPT: Checks = {
+  ...CHECKS,
+  plain(call, host) {
+    host.degraded('storage_unavailable', `${NO_STORE}: calls are kept in memory; ${STORE}`, 'memory')
+    if (call.options.mode === 'defer') refuse("mode: 'defer'", host.settings, call.options)
+    CHECKS.plain(call, host)
+  },
+}
+
+/**
+ * The options and checks that a queue is made with. A server runs the modules of the page that it renders: a durable queue that such a
+ * module makes is inert there, and what is wrong shows where it is used.
+ */
+export function keptOrNot(given: RetryQueueOptions): readonly [RetryQueueOptions, Checks] {
+  const { durable, store } = Object(given) as RetryQueueOptions
+  if (!durable || store || isPage()) return [given, CHECKS]
+  CHECKS.queue(given)
+  return [{ ...given, durable: false }, UNKEPT]
+}
+
+/** Throws for an `enqueue` of a queue that was to be durable, unless memory will do. */
+export function assertStored(checks: Checks | undefined, settings: Allowance, given?: TaskOptions): void {
+  if (checks === UNKEPT) refuse('RetryQueue.enqueue', settings, given)
+}
+
+function refuse(what: string, settings: Allowance, given: TaskOptions | undefined): void {
+  const { allowMemory = settings.allowMemory } = given ?? {}
+  if (allowMemory) return
+  throw new NotDurableError(
+    'no_store',
+    `${what}: ${NO_STORE}, and nothing was sent; ${STORE}, or set allowMemory: true`,
+  )
+}
+
+/** Throws for an `enqueue` in a Worker unless there is a store, or memory will do. */
 export function assertEnqueuedKept(settings: Settings, given?: TaskOptions): void {
   assertKept('RetryQueue.enqueue', '.enqueue(...)', settings, given)
 }

@@ -11,14 +11,14 @@ import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
-import { notSent } from '../call/not-sent.ts'
+import { assertThere, notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { CLASS_RETRY, HEARD_NOTHING, OUTCOME_FINAL, OUTCOME_RELEASED } from '../core/codes.ts'
+import { CLASS_RETRY, OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
-import { backgroundOf } from '../options/background.ts'
+import { handedOver } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { isOffline } from '../platform/page.ts'
 import { uuid7Maker } from '../platform/uuid7.ts'
-import { isNews, untrackedOutcome } from '../tasks/ruling.ts'
 import { Task } from '../tasks/task.ts'
 import { circuitOpen } from './circuit-open.ts'
 import { tellMaybeCors } from './cors.ts'
@@ -27,7 +27,7 @@ import { Dedupe } from './dedupe.ts'
 import { flagsOf } from './handles.ts'
 import { isImpatient, joinTask, termsOf } from './join.ts'
 import { MemoryPlace } from './memory-place.ts'
-import { entersLimits } from './own-attempts.ts'
+import { entersLimits, isHeldBack } from './own-attempts.ts'
 import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacle, storeAway } from './refusals.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { Runner } from './runner.ts'
@@ -74,8 +74,10 @@ export class Admission {
     if (this.#gone.size > MOST_GONE && oldest !== undefined) this.#gone.delete(oldest)
   }
 
-  /** Throws where nothing of the call may be kept any more: its principal left, and all that was theirs was deleted. */
-  assertStays({ method, origin, principal }: Call): void {
+  /** Throws where nothing of the call may be kept any more: its caller left, or its principal did, and all that was theirs was deleted. */
+  assertStays(call: Call): void {
+    assertThere(call)
+    const { method, origin, principal } = call
     if (!this.#gone.has(principal)) return
     throw new RedriveError(
       'PRINCIPAL_CHANGED',
@@ -95,15 +97,27 @@ export class Admission {
    * a task instead: its lane is held, it is one of an order, or it came too late to be sent; with undefined: send it now.
    */
   beforeSending(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> | undefined {
-    const { stopped, host, gates } = this.#runner
+    const { stopped, host, door } = this.#runner
     if (stopped) return undefined
-    // in an order, and of a kind that is never queued: to send it would be to overtake (S19)
+    // never queued, and in an order: to send it would be to overtake (S19)
     if (call.plain) assertEnqueueable(call, false, host.settings.maxBodyBytes)
-    const isKept = this.#isKept(call)
-    const mustWait = isKept || this.#mustWait(call, createdAt)
-    const isEarly = mustWait || (host.settings.persist === 'before-send' && this.#isStored(call))
-    const open = isKept ? undefined : gates.turnsAway(call.origin, isEarly)
-    if (open) return Promise.resolve({ answer: circuitOpen(call, open, host) })
+    if (this.#isKept(call)) return this.#unlessEarly(call, createdAt, true)
+    const isFirstStored = host.settings.persist === 'before-send' && this.#isStored(call)
+    const entered = door.enter(call, createdAt, isFirstStored || isHeldBack(call, createdAt, this.#runner))
+    if (!entered) return this.#unlessEarly(call, createdAt, false)
+    return entered.then((open) =>
+      open ? { answer: circuitOpen(call, open, host) } : this.#unlessEarly(call, createdAt, false),
+    )
+  }
+
+  /** `beforeSending`, past the circuit. */
+  #unlessEarly(call: Call, createdAt: number, isKept: boolean): Promise<EarlyAnswer | undefined> | undefined {
+    const { settings } = this.#runner.host
+    const isLimited = !isKept && !entersLimits(call, this.#runner)
+    // it is not the one to try the server out, after all
+    if (isLimited) this.#runner.door.left(call, createdAt)
+    const mustWait = isKept || isLimited || isHeldBack(call, createdAt, this.#runner)
+    const isEarly = mustWait || (settings.persist === 'before-send' && this.#isStored(call))
     if (!isEarly && this.#isStored(call)) this.place?.foretell(call)
     if (call.key !== '' && !isEarly && !this.#mayBeKnown(call)) return undefined
     return this.#unlessKnown(
@@ -118,22 +132,11 @@ export class Admission {
     return options.mode === 'defer' && this.#runner.gates.keeps(origin)
   }
 
-  /** Whether the call may not be sent now, wherever it is kept: it is ordered, expired, or held back as was asked for, by a server or by the limits. */
-  #mustWait(call: Call, createdAt: number): boolean {
-    const { origin, options } = call
-    const { orderKey, expiresAt = FOREVER } = options
-    const { gates, host } = this.#runner
-    if (orderKey !== undefined || expiresAt < createdAt) return true
-    const { holdFirstAttempts, limitFirstAttempts } = host.settings
-    if (holdFirstAttempts === true && gates.heldUntil(origin) > createdAt) return true
-    return limitFirstAttempts === true && !entersLimits(call, this.#runner)
-  }
-
   async #takeUnsent(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> {
     this.assertStays(call)
     const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
     const isKept = this.#isKept(call)
-    const mustWait = isKept || this.#mustWait(call, createdAt)
+    const mustWait = isKept || isHeldBack(call, createdAt, this.#runner) || !entersLimits(call, this.#runner)
     // one of an order waits for its turn, one that is kept has no caller that waits; of any other the core says at once
     // whether the wait is too long for its caller
     const asks = mustWait && !isKept && call.options.orderKey === undefined
@@ -146,7 +149,7 @@ export class Admission {
    */
   async keepUnderWay(call: Call, own: UnderWay, createdAt: number): Promise<EarlyAnswer | undefined> {
     const { policy, plain, replayable, principal } = call
-    const mayFollow = replayable && !plain && backgroundOf(call).maxAttempts > 1 && !this.#gone.has(principal)
+    const mayFollow = replayable && !plain && handedOver(call).maxAttempts > 1 && !this.#gone.has(principal)
     const isOver = this.#runner.stopped && !this.#mayStillBeStored(call)
     if (isOver || !mayFollow || own.controller.signal.aborted || this.#mayBeKnown(call)) return undefined
     call.underWay = own
@@ -181,9 +184,9 @@ export class Admission {
     }
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     const isLate = call.options.orderKey !== undefined || call.key === ''
-    const isGone = isLate || this.#gone.has(call.principal)
+    const isGone = isLate || call.isLeft || this.#gone.has(call.principal)
     const isOwn = isMistake(call, finished)
-    if (isOwn) finished = { ...finished, outcome: OUTCOME_FINAL }
+    if (isOwn) finished = { ...finished, outcome: OUTCOME_OWN_ERROR }
     if (!isGone && asksAbout(call, finished, this.#runner.host)) finished = await this.#asked(call, finished, createdAt)
     if (isGone || (isOwn && !finished.said?.retry)) {
       this.observeUntracked(call, finished)
@@ -205,19 +208,28 @@ export class Admission {
         return undefined
       },
     ).catch((error) => {
-      finished.answer?.rest(false, this.#runner.restTerms)
+      this.#drop(call, finished)
       throw error
     })
-    return taken ? taken.answer : deliver(finished)
+    if (taken) return taken.answer
+    return deliver(
+      finished,
+      finished.outcome === OUTCOME_REDIRECT_REFUSED && finished.answer ? { reason: 'not_retryable' } : null,
+    )
   }
 
   /** The attempt with what the user's hooks say of it. Rejects with what one throws: the caller waits. */
   #asked(call: Call, finished: Finished<RepeatAnswer>, createdAt: number): Promise<Finished<RepeatAnswer>> {
     return askHooks(call, finished, this.#runner, createdAt + call.waitMs).catch((error) => {
       this.observeUntracked(call, finished)
-      finished.answer?.rest(false, this.#runner.restTerms)
+      this.#drop(call, finished)
       throw error
     })
+  }
+
+  /** Lets go of an answer that no caller gets. One who has left may have it already. */
+  #drop(call: Call, { answer }: Finished<RepeatAnswer>): void {
+    if (!call.isLeft) answer?.rest(false, this.#runner.restTerms)
   }
 
   #joinLive(same: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): EarlyAnswer | undefined {
@@ -228,8 +240,8 @@ export class Admission {
     const { core, policies, host } = this.#runner
     const said = finished.said?.retry
     if (said !== undefined) return said && call.replayable
-    const outcome = untrackedOutcome(finished)
-    const classify = (policy: number) => core.classify(policy, outcome, finished.status, flagsOf(call, host))
+    const { outcome, status } = finished
+    const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host))
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
   }
 
@@ -245,30 +257,30 @@ export class Admission {
     const runner = this.#runner
     const { lanes, rulings, stored, stopped, host } = runner
     if (stopped) return
-    const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_FINAL } : finished)
+    const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_OWN_ERROR } : finished)
     // what failed while the core was loading is weighed against what was answered meanwhile
     const isEarly = own.answer && own.startedAt + own.durationMs <= this.#readyAt
-    const lane = isEarly || isNews(own, policy) ? lanes.of(principal, origin) : lanes.find(principal, origin)
+    // of an origin of which nothing is known, a success that asks for no wait is no news
+    const { answer, outcome, status } = own
+    const isNews = answer
+      ? status >= 400 || policy.retryableStatusCodes.includes(status) || answer.header('ratelimit') !== null
+      : outcome < OUTCOME_OWN_ERROR
+    const lane = isEarly || isNews ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane === undefined) return
-    const heldUntil = runner.guard(() => rulings.observeUntracked(own, lane, policy, host.now())) ?? 0
+    const heldUntil = runner.guard(() => rulings.heard(own, lane, policy, host.now())) ?? 0
     stored?.holdLane(principal, origin, heldUntil)
-    // a success may have opened a gate
+    if (own.answer && own.status < 500) runner.evidence.answered(origin)
     runner.stored?.roomMade()
     runner.tickSoon()
   }
 
-  /** Takes note that a call ended without a word of its server: if it was to try the server out, another may. */
-  left({ origin, principal }: Call, startedAt: number): void {
-    const { core, lanes, host } = this.#runner
-    const lane = lanes.find(principal, origin)
-    if (lane === undefined) return
-    this.#runner.guard(() => core.hear(host.now(), lane, startedAt, HEARD_NOTHING, 0, 0))
-    this.#runner.tickSoon()
+  left(call: Call, startedAt: number): void {
+    this.#runner.door.left(call, startedAt)
   }
 
   /** Queues a call that was not sent yet, or finds the task that it is one with. */
   enqueue(call: Call, createdAt: number): Promise<Kept> {
-    call.policy = backgroundOf(call)
+    call.policy = handedOver(call)
     this.#visit(call)
     const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
     if (this.#isStored(call, true) || call.key === '' || this.#mayBeKnown(call)) return this.#enqueueOnce(call, terms)
@@ -333,7 +345,7 @@ export class Admission {
   async #takeSafely(arrival: Arrival): Promise<EarlyAnswer | undefined> {
     const { call, own, mustWait } = arrival
     if (call.options.mode === 'defer') {
-      call.policy = backgroundOf(call)
+      call.policy = handedOver(call)
       // one that is under way sees for itself how its server does
       if (own.outcome === OUTCOME_RELEASED && !call.underWay) this.#visit(call)
     }
@@ -350,7 +362,7 @@ export class Admission {
   /** Its user may expect that what is handed over is tried soon, also while an origin that failed is asked with pauses. */
   #visit({ origin, principal }: Call): void {
     const { core, lanes, host } = this.#runner
-    const lane = lanes.find(principal, origin)
+    const lane = isOffline() ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane !== undefined) this.#runner.guard(() => core.visit(host.now(), lane))
   }
 
@@ -371,10 +383,12 @@ export class Admission {
     if (call.key === '') await this.dedupe.giveKey(call)
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call)
+      assertThere(call)
       const taken = same && joined(same)
       if (taken) return taken
       if (same) break
     }
+    assertThere(call)
     return admit()
   }
 

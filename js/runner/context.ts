@@ -30,6 +30,9 @@ export interface Changed {
   readonly isStores?: true
 }
 
+/** The numbers of `stats()` that are counted without a core. */
+type Counts = { -readonly [K in 'attempts' | 'firstAttemptSucceeded']: QueueStats[K] }
+
 export interface QueueContext {
   /** The checks of what users give. Absent in a page's production bundle until the core's chunk has come. */
   checks: Checks | undefined
@@ -50,8 +53,8 @@ export interface QueueContext {
   switching?: Promise<unknown> | undefined
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */
   readonly degraded: Report
-  /** Counts one more request that went out. */
-  sent(): void
+  /** Goes on counting when a core is there. */
+  readonly counts: Counts
   /** Makes an attempt of a call, the caller's own or a replay, by `run`, with what adapters do around it. Absent: none watches attempts. */
   watched?(call: Call, plan: AttemptPlan, run: () => Promise<Finished>): Promise<Finished>
   /**

@@ -3,21 +3,14 @@
  * nothing that was noted of it earlier: a row that was changed in its store must not take another origin's token along (S12).
  */
 
-import type { CredentialsRequest, GiveCredentials } from '../api/credentials.ts'
-import type { AttemptContext, RetryTask } from '../api/task.ts'
+import type { GiveCredentials } from '../api/credentials.ts'
 import { asksAfter, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { hookHeaders } from '../call/hook-headers.ts'
 import { giversOf } from '../options/givers.ts'
 import type { Settings } from '../options/queue-options.ts'
-import { within } from '../platform/clock.ts'
-import { unsaid } from '../platform/error-text.ts'
-import type { HeadersLike } from '../platform/web.ts'
-import type { Task } from '../tasks/task.ts'
+import { FOREVER, within } from '../platform/clock.ts'
 import type { QueueContext } from './context.ts'
-
-/** Longest time a hook may take: a lease has to last beyond it. */
-export const HOOK_MS = 5_000
+import { type Asker, ask, HOOK_MS } from './questions.ts'
 
 /** Where a call goes. */
 export function originOf({ url }: Pick<Call, 'url'>): string {
@@ -31,21 +24,16 @@ export function giverFor({ credentials }: Settings, call: Pick<Call, 'url' | 'ow
   return givers.size > 0 ? givers.get(originOf(call)) : undefined
 }
 
-/** Asks. Rejects, with an error whose words hold no credential, where none is given in time or it is no valid headers. */
-export async function askFor(
+/** Asks, for a waiting time and the hook's own at most. Rejects, with an error whose words hold no credential. */
+export function askFor(
+  host: QueueContext,
   give: GiveCredentials,
-  { taskId, about }: Task,
-  call: Call,
-  { targetUrl: url, withheldHeaders }: RetryTask,
-  context: AttemptContext,
-  { clock }: Settings,
-  limitMs: number = HOOK_MS,
+  call: Pick<Call, 'url'>,
+  asker: Asker,
+  leftMs: number = FOREVER,
 ): Promise<Headers> {
-  const origin = originOf(call)
-  const { method, principal } = about
-  const request: CredentialsRequest = { origin, url, method, taskId, principal, withheldHeaders, ...context }
-  const given = new Promise<HeadersLike>((resolve) => resolve(give(request))).catch(withoutWords)
-  return hookHeaders(await within(clock, limitMs, 'credentials', given), 'it', 'without')
+  const limitMs = Math.min(2 * HOOK_MS, Math.max(1, leftMs))
+  return within(host.settings.clock, limitMs, 'credentials', ask(host, give, originOf(call), asker))
 }
 
 /** The remedy where a task's missing headers are supplied by nothing. */
@@ -61,9 +49,4 @@ export function mayRefresh(call: Call, { status, said }: Finished, host: QueueCo
   const message = `${call.method} ${call.origin} was refused (401); ${remedyFor(host.settings, call)}`
   host.degraded('credentials_missing', message, call.origin, { origin: call.origin })
   return false
-}
-
-/** Hides the words of an error of a user's hook: they may quote a credential that cannot be found in them. */
-function withoutWords(error: unknown): never {
-  throw new Error(unsaid(error))
 }

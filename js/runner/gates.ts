@@ -3,29 +3,16 @@
  * asked about new calls, and their news become events. Every decision is the core's.
  */
 
-import type { OpenCircuit } from '../api/task-errors.ts'
-import {
-  CIRCUIT_CLOSED,
-  CIRCUIT_OPEN,
-  CIRCUITS,
-  COMEBACK_AT_ONCE,
-  COMEBACK_OF_FEW,
-  COMEBACK_OF_MANY,
-  ENDED,
-  ON_STORM_OPEN,
-  ON_STORM_TELL,
-  STORM,
-} from '../core/codes.ts'
+import { CIRCUIT_CLOSED, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM, WHEN_OPEN } from '../core/codes.ts'
 import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import type { Settings } from '../options/queue-options.ts'
-import { FOREVER } from '../platform/clock.ts'
-import { isPage } from '../platform/page.ts'
 import type { Task } from '../tasks/task.ts'
 import { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
+import { comebackOf, type Evidence } from './evidence.ts'
 import type { Lanes } from './lanes.ts'
 import type { StoredSide } from './stored.ts'
 
@@ -35,6 +22,7 @@ interface GatePorts {
   readonly lanes: Lanes
   readonly host: QueueContext
   readonly stored: Pick<StoredSide, 'endWaits'> | undefined
+  readonly evidence: Evidence
   /** Closed or closing, or the core trapped. */
   readonly stopped: boolean
   guard<T>(work: () => T): T | undefined
@@ -44,19 +32,20 @@ export class Gates {
   readonly alerts: Alerts
   readonly #engine: Engine
   readonly #ports: GatePorts
-  /** Calls whose callers wait end at once while the circuit of their origin is open. */
-  readonly #turnsAway: boolean
+  /** Enqueued and deferred calls wait unsent while the circuit of its origin is not closed. */
+  readonly #keeps: boolean
 
   constructor(engine: Engine, ports: GatePorts) {
     const { core, host } = ports
     this.#engine = engine
     this.#ports = ports
     this.alerts = new Alerts(host)
-    this.#turnsAway = turnsAway(host.settings)
+    const mode = whenOpen(host.settings)
+    this.#keeps = mode !== 'hold'
     core.gates(gateNumbers(host.settings))
     const { rate } = host.settings
     if (rate) core.rate(rate.perSecond, rate.burst ?? 1)
-    if (this.#turnsAway) core.setTurnsAway()
+    core.setWhenOpen(WHEN_OPEN.indexOf(mode))
   }
 
   /** Time until which calls to this origin have to wait because its server has asked for it; 0: they need not. */
@@ -66,18 +55,8 @@ export class Gates {
 
   /** Whether what is handed over to this origin is not sent for now: its circuit is not closed. */
   keeps(origin: string): boolean {
-    if (!this.#turnsAway) return false
+    if (!this.#keeps) return false
     return this.#ask(origin, (lane, now) => this.#ports.core.circuit(lane, now) !== CIRCUIT_CLOSED) === true
-  }
-
-  /**
-   * The circuit that turns an awaited call to this origin away; undefined: none does. `waits`: the call is not to be sent at once,
-   * so that it cannot try the server out.
-   */
-  turnsAway(origin: string, waits: boolean): OpenCircuit | undefined {
-    if (!this.#turnsAway) return undefined
-    const { core } = this.#ports
-    return this.#ask(origin, (lane, now) => openCircuit(core, lane, origin, now, waits))
   }
 
   /** The gate at which a task waits right now; undefined: it has ended. */
@@ -102,15 +81,18 @@ export class Gates {
 
   /** `code`: three times the state before, plus the state now. */
   #reportCircuit(lane: number, code: number): void {
-    const { lanes, host, stored } = this.#ports
+    const { core, lanes, host, stored, evidence } = this.#ports
     const { principal, origin } = lanes.at(lane) ?? {}
     const [from, to] = [CIRCUITS[Math.floor(code / 3)], CIRCUITS[code % 3]]
     if (!origin || !from || !to || principal === undefined) return
     // those in memory the core has ended already
-    const isOf = (task: Task) => task.principal === principal && task.origin === origin
-    if (to === 'OPEN' && this.#turnsAway) stored?.endWaits(isOf, 'circuit_open')
+    const isOver = (task: Task) =>
+      task.principal === principal && task.origin === origin && core.endsWait(lane, task.waitUntil)
+    if (to === 'OPEN') stored?.endWaits(isOver, 'circuit_open')
     host.changed?.({})
     host.events.emit('circuit', { origin, from, to })
+    if (to === 'OPEN') evidence.opened(origin)
+    else if (to === 'CLOSED') evidence.closed(origin)
   }
 
   #ask<T>(origin: string, question: (lane: number, now: number) => T): T | undefined {
@@ -121,29 +103,11 @@ export class Gates {
   }
 }
 
-/** Whether calls whose callers wait end at once while the circuit of their origin is open. */
-function turnsAway({ breaker }: Settings): boolean {
-  return breaker !== false && breaker?.whenOpen !== 'hold'
+/** The fate of awaited calls while a circuit is open. Where there is something to give in their place, it is wanted soon. */
+export function whenOpen({ breaker }: Pick<Settings, 'breaker'>): (typeof WHEN_OPEN)[number] {
+  if (breaker === false) return 'hold'
+  return breaker?.whenOpen ?? (breaker?.fallback ? 'fail' : 'wait')
 }
-
-/** The circuit of a lane, if it does not let a call through at `now`; half-open it lets one. `waits`: the call cannot be that one. */
-export function openCircuit(
-  core: CoreQueue,
-  lane: number,
-  origin: string,
-  now: number,
-  waits: boolean,
-): OpenCircuit | undefined {
-  const isOpen = core.circuit(lane, now) === CIRCUIT_OPEN
-  // an opening in doubt ends with a call that may be the probe
-  if (waits ? !isOpen : core.admits(now, lane)) return undefined
-  // of a probe no end is known
-  const until = isOpen ? core.shutUntil(lane, now) : 0
-  return { origin, since: core.openSince(lane), until: until > now && until < FOREVER ? until : null }
-}
-
-/** The processes of a service are few; the tabs of a page are many, and none of them knows how many. */
-const comeback = (): number => (isPage() ? COMEBACK_OF_MANY : COMEBACK_OF_FEW)
 
 /** The options as numbers for the core; NaN where its own default counts. */
 export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
@@ -154,6 +118,6 @@ export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   const storm = openOnStorm ? ON_STORM_OPEN : ON_STORM_TELL
   const circuit = [isOn ? fairShare : 0, afterMs, openMs, maxOpenMs, storm]
   const budget = [retryBudget === false ? 0 : capacity, perSuccess, perSecond]
-  const numbers = [...circuit, ...budget, isOn ? comeback() : COMEBACK_AT_ONCE]
+  const numbers = [...circuit, ...budget, comebackOf(breaker)]
   return Float64Array.from(numbers, (number) => number ?? Number.NaN)
 }

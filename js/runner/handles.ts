@@ -5,7 +5,7 @@ import { FLAG_CREDENTIALED, FLAG_KEYED, FLAG_REPLAYABLE } from '../core/codes.ts
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { policyFields } from '../core/policy-row.ts'
 import type { Admitted } from '../core/queue-calls.ts'
-import { backgroundOf } from '../options/background.ts'
+import { handedOver } from '../options/background.ts'
 import type { FirstPolicy } from '../options/first-policy.ts'
 import { policyDefaults } from '../options/policy.ts'
 import type { QueueContext } from './context.ts'
@@ -64,7 +64,7 @@ export class Policies {
 
   /** Puts a call, and the task in `slot` that it has become, under the policy of what is handed over. */
   handOver(call: Call, slot: number): void {
-    call.policy = backgroundOf(call)
+    call.policy = handedOver(call)
     if (slot >= 0) this.with(call.policy, (policy) => this.#core.handOver(slot, policy))
   }
 
@@ -73,7 +73,7 @@ export class Policies {
     if (pinned !== undefined) return use(pinned)
     const handle = this.#core.policy(policyFields({ ...policyDefaults, ...policy }))
     const own = this.#host.settings.policies.get(policy.policyId)
-    if (own && (policy === own.policy || policy === backgroundOf(own))) {
+    if (own && (policy === own.policy || policy === handedOver(own))) {
       this.#pinned.set(policy, handle)
       return use(handle)
     }
@@ -96,17 +96,17 @@ export function flagsOf(call: Call, { settings }: QueueContext): number {
   )
 }
 
-/** A call as the core is asked about it. `started`: an attempt of it has just ended. */
+/** A call as the core is asked about it. `startedAt`: when an attempt of it began that has just ended; NaN: none has. */
 export function askedOf(
   { host, lanes }: { readonly host: QueueContext; readonly lanes: Lanes },
   call: Call,
   { createdAt, expiresAt, waitUntil }: Terms,
   policy: number,
-  started: boolean,
+  startedAt: number,
 ): Admitted {
   const { principal, origin, bytes, options } = call
   const { priority = 0 } = options
   const lane = lanes.of(principal, origin)
   const flags = flagsOf(call, host)
-  return { now: host.now(), lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, started }
+  return { now: host.now(), lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt }
 }

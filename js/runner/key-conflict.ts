@@ -1,5 +1,6 @@
-/** Refuses a call whose key is that of another request, and says which of the usual slips it was. */
+/** Refuses a call whose key is that of another task, and says which of the usual slips it was. */
 
+import { RedriveError } from '../api/errors.ts'
 import { IdempotencyConflictError } from '../api/task-errors.ts'
 
 /** `other`: the task that has the key, in words. `isElsewhere`: it goes to another URL. */
@@ -19,3 +20,15 @@ export function keyConflict(
 export const areElsewhere = (one: string, other: string): boolean => pathOf(one) !== pathOf(other)
 
 const pathOf = (url: string): string | undefined => url.split(/[?#]/, 1)[0]
+
+/** Refuses a call whose key belongs to a task of a later version: to say that it is that task would be a guess. */
+export function keyUnreadable(
+  { method, origin }: { readonly method: string; readonly origin: string },
+  taskId: string,
+): RedriveError {
+  const remedy = 'use that version, or purge the task'
+  return new RedriveError(
+    'KEY_UNREADABLE',
+    `${method} ${origin}: its idempotency key belongs to task ${taskId}, which a later version has stored; ${remedy}`,
+  )
+}

@@ -6,7 +6,7 @@ import type { QueueFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { admit } from '../core/queue-calls.ts'
-import { backgroundOf } from '../options/background.ts'
+import { handedOver } from '../options/background.ts'
 import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
@@ -35,7 +35,7 @@ export class MemoryPlace implements Place {
   /** Admits a call whose caller waits. undefined: the core trapped, or the queue is full and the call was sent once already. */
   take({ call, own, terms, asks }: Arrival): EarlyAnswer | undefined {
     const { host } = this.#runner
-    const admitted = this.#runner.guard(() => ({ task: this.#admit(call, terms, asks) }))
+    const admitted = this.#runner.guard(() => ({ task: this.#admit(call, terms, asks ? own.startedAt : Number.NaN) }))
     if (!admitted) return undefined
     const { task } = admitted
     if (!task) {
@@ -56,7 +56,7 @@ export class MemoryPlace implements Place {
 
   enqueue(call: Call, terms: Terms): Kept {
     const task = this.#unlessTrapped(() => {
-      const admitted = this.#admit(call, terms, false)
+      const admitted = this.#admit(call, terms, Number.NaN)
       if (admitted) this.#announce(admitted)
       return admitted
     })
@@ -75,9 +75,9 @@ export class MemoryPlace implements Place {
       throw keyExpired(task.what, `keyTtlMs ${keyTtlMs}`)
     }
     const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
-    call.policy = backgroundOf(call)
+    call.policy = handedOver(call)
     const isBack = this.#unlessTrapped(() => {
-      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER }, false, task)
+      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER }, Number.NaN, task)
       if (slot === NONE) return false
       this.#runner.registry.revive(task)
       task.revive(now)
@@ -106,9 +106,9 @@ export class MemoryPlace implements Place {
     this.#runner.tickSoon()
   }
 
-  /** `isStarted`: an attempt of it has just ended. */
-  #admit(call: Call, terms: Terms, isStarted: boolean): Task | undefined {
-    const slot = this.#slot(call, terms, isStarted)
+  /** `startedAt`: when an attempt of it began that has just ended; NaN: none has. */
+  #admit(call: Call, terms: Terms, startedAt: number): Task | undefined {
+    const slot = this.#slot(call, terms, startedAt)
     if (slot === NONE) return undefined
     const task = this.#admission.newTask(call, terms.createdAt)
     this.#runner.trackSlot(task, slot)
@@ -119,14 +119,14 @@ export class MemoryPlace implements Place {
   }
 
   /** `dead`: the dead letter that goes back, and takes no more room than it has. */
-  #slot(call: Call, terms: Terms, isStarted: boolean, dead?: Task): number {
+  #slot(call: Call, terms: Terms, startedAt: number, dead?: Task): number {
     const { core, orders, policies, registry } = this.#runner
     const { count, bytes } = registry.roomTaken(dead)
     core.keepDead(count, bytes)
     const { orderKey } = call.options
     return policies.with(call.policy, (policy) => {
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
-      return admit(core, askedOf(this.#runner, call, terms, policy, isStarted), order)
+      return admit(core, askedOf(this.#runner, call, terms, policy, startedAt), order)
     })
   }
 }

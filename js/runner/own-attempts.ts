@@ -2,6 +2,7 @@
 
 import type { Call } from '../call/call.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { FOREVER } from '../platform/clock.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
 
@@ -15,9 +16,21 @@ interface OwnAttemptPorts {
   tickSoon(): void
 }
 
-/** Whether the call may be sent now: it has its place among the attempts that run, which its `leave` gives up, or the core trapped. */
+interface HoldPorts {
+  readonly host: QueueContext
+  readonly gates: { heldUntil(origin: string): number }
+}
+
+/** Whether the call may not be sent now, wherever it is kept: it is ordered, expired, or held back by a server as was asked for. */
+export function isHeldBack({ origin, options }: Call, createdAt: number, { host, gates }: HoldPorts): boolean {
+  const { orderKey, expiresAt = FOREVER } = options
+  if (orderKey !== undefined || expiresAt < createdAt) return true
+  return host.settings.holdFirstAttempts === true && gates.heldUntil(origin) > createdAt
+}
+
+/** Whether the call may be sent now: it has its place among the attempts that run, which its `leave` gives up; or no limits were asked for. */
 export function entersLimits(call: Call, runner: OwnAttemptPorts): boolean {
-  if (call.leave) return true
+  if (call.leave || runner.host.settings.limitFirstAttempts !== true) return true
   const { core, lanes, host } = runner
   const lane = runner.guard(() => lanes.of(call.principal, call.origin))
   if (lane === undefined) return true

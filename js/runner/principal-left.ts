@@ -7,6 +7,7 @@ import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
+import type { Door } from './door.ts'
 import type { StoredSide } from './stored.ts'
 
 /** The parts of the runner that end a task. */
@@ -14,6 +15,7 @@ interface EndPorts {
   readonly host: QueueContext
   readonly core: Pick<CoreQueue, 'cancel'>
   readonly tasks: readonly Task[]
+  readonly door: Pick<Door, 'principalLeft'>
   readonly stored: Pick<StoredSide, 'endWaits'> | undefined
   guard<T>(work: () => T): T | undefined
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
@@ -32,6 +34,7 @@ export function waitsInVain({ waiter, status, principal, call }: Task, host: Que
 
 /** Follows a change of principal, which may be the one before again by now. */
 export function principalLeft(runner: EndPorts): void {
+  runner.door.principalLeft()
   for (const task of runner.tasks) endIfLeft(task, runner)
   runner.stored?.endWaits((task) => waitsInVain(task, runner.host), 'wait_exceeded')
 }

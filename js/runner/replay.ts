@@ -6,9 +6,9 @@
 
 import { type AttemptPlan, isTimeout, outcomeOf, tooLong } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { repeatableOf } from '../call/fetch-repeat.ts'
+import { outcomeOfAnswer, repeatableOf } from '../call/fetch-repeat.ts'
 import type { Finished, RepeatAnswer, Repeatable } from '../call/transport.ts'
-import { OUTCOME_FINAL, OUTCOME_RESPONSE, OUTCOME_TIMED_OUT } from '../core/codes.ts'
+import { OUTCOME_TIMED_OUT } from '../core/codes.ts'
 import { bothSignals, whenAborted } from '../platform/abort.ts'
 import { type Clock, FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
@@ -27,6 +27,8 @@ type Done = (replay: Replay, finished: Finished<RepeatAnswer>) => void
 export class Replay implements AttemptPlan {
   readonly isReplay = true
   readonly task: Task
+  /** Its number among those of the queue. */
+  nth = 0
   overlay: Headers | null = null
   transport: Repeatable
   /** Limit to response headers, from `limitOf`; FOREVER: none. */
@@ -123,7 +125,7 @@ export class Replay implements AttemptPlan {
 
   #answered(answer: RepeatAnswer): void {
     if (this.#isOver) answer.discard()
-    else this.#end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, undefined, answer)
+    else this.#end(outcomeOfAnswer(this.call, answer), undefined, answer)
   }
 
   #failed(error: unknown): void {

@@ -11,7 +11,7 @@ import { OUTCOME_OFFLINE } from '../core/codes.ts'
 import { follow, type Rule } from '../options/check.ts'
 import { within } from '../platform/clock.ts'
 import type { QueueContext } from './context.ts'
-import { HOOK_MS } from './credentials.ts'
+import { HOOK_MS } from './questions.ts'
 import { beginServerWait, type WaitPorts } from './server-wait.ts'
 
 const DELAY: Rule = {

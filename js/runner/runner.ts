@@ -17,7 +17,6 @@ import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, trimmedText } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
-import { isOffline } from '../platform/page.ts'
 import { answer, detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
 import { releaseCause } from '../tasks/release-cause.ts'
@@ -27,7 +26,9 @@ import type { Task } from '../tasks/task.ts'
 import { Announcer } from './announcer.ts'
 import { applyRuling } from './apply-ruling.ts'
 import type { QueueContext } from './context.ts'
+import { Door } from './door.ts'
 import { Draining } from './draining.ts'
+import { Evidence } from './evidence.ts'
 import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
@@ -51,6 +52,8 @@ export class Runner {
   readonly sanitizer: Sanitizer
   readonly rulings: Rulings
   readonly gates: Gates
+  readonly door: Door
+  readonly evidence: Evidence
   readonly announcer: Announcer
   /** Hears other pages; undefined: this is a host without any. */
   readonly news: PrincipalNews | undefined
@@ -62,7 +65,6 @@ export class Runner {
   readonly words = (error: unknown, about?: Confidential): string =>
     this.guard(() => this.sanitizer.message(error, about && secretsOf(about, this.sanitizer))) ?? 'an error'
   readonly #slots = new Slots()
-  readonly #onNetwork = () => this.#setOnline(!isOffline())
   #tickQueued = false
   isTrapped = false
   /** While it is closing, calls that are handed over can still be stored. */
@@ -96,15 +98,14 @@ export class Runner {
     this.policies = new Policies(this.core, host)
     this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
     this.announcer = new Announcer(this)
-    this.rulings = new Rulings(engine, this.core, this.words)
+    this.rulings = new Rulings(engine, this.core, this.policies, this.words)
+    this.door = new Door(this)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
       host.degraded('dead_letters_trimmed', trimmedText(count, retention))
     })
     this.#timer = makeWakeTimer(engine, clock, () => this.tick())
-    globalThis.addEventListener?.('online', this.#onNetwork)
-    globalThis.addEventListener?.('offline', this.#onNetwork)
-    if (isOffline()) this.core.setOnline(host.now(), false)
+    this.evidence = new Evidence(this)
     this.news = newsFor?.(this)
   }
 
@@ -275,6 +276,7 @@ export class Runner {
     if (this.state === 'open') {
       this.state = 'closing'
       this.core.pause(NONE)
+      this.door.close(false)
       for (const task of this.tasks) if (task.status === 'PENDING') this.endIfClosing(task)
       this.stored?.endWaiting()
       await Promise.all([own, this.draining.wait(this.host.settings.clock, drainMs)])
@@ -294,7 +296,7 @@ export class Runner {
   }
 
   #act({ slot, action, task }: Action, now: number): void {
-    if (this.gates.report(slot, action) || task?.slot !== slot) return
+    if (this.door.hears(slot, action) || this.gates.report(slot, action) || task?.slot !== slot) return
     if (action >= ENDED) {
       this.end(task, 'EXHAUSTED', reasonOf(action))
       return
@@ -360,14 +362,6 @@ export class Runner {
     this.end(task, 'CANCELLED')
   }
 
-  #setOnline(online: boolean): void {
-    if (this.state === 'stopped') return
-    this.guard(() => this.core.setOnline(this.host.now(), online))
-    this.lanes.lookAgain()
-    this.stored?.roomMade()
-    this.tick()
-  }
-
   /** Calls the core. One that traps is dead: every caller gets what there is, later calls are plain (S18), and this gives undefined. */
   guard<T>(work: () => T): T | undefined {
     if (this.state === 'stopped') return undefined
@@ -391,9 +385,8 @@ export class Runner {
   #stop(error: unknown): void {
     this.state = 'stopped'
     this.#closing.abort()
-    globalThis.removeEventListener?.('online', this.#onNetwork)
-    globalThis.removeEventListener?.('offline', this.#onNetwork)
     this.#timer.free(this.isTrapped)
+    this.door.close(this.isTrapped)
     this.stored?.stop(error)
     for (const task of this.tasks) this.#dropTask(task, error)
   }

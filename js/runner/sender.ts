@@ -12,7 +12,7 @@ import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_FINAL, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_OWN_ERROR, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import type { UnmadeError } from '../options/own-sending.ts'
 import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
@@ -20,7 +20,9 @@ import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import { tellMaybeCors } from './cors.ts'
-import { askFor, giverFor, HOOK_MS, remedyFor } from './credentials.ts'
+import { askFor, giverFor, remedyFor } from './credentials.ts'
+import { HOOK_MS } from './questions.ts'
+import { tellPage } from './redirected-page.ts'
 import { Replay } from './replay.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { WaitPorts } from './server-wait.ts'
@@ -43,8 +45,11 @@ export interface SenderPorts extends WaitPorts {
 
 export class Sender {
   readonly #ports: SenderPorts
+  /** Numbers of refused attempts, by their tasks, which ask for fresh credentials next. */
+  readonly #refused = new Map<string, number>()
   readonly #replayed = (attempt: Replay, finished: Finished<RepeatAnswer>): void => {
     const { task, call } = attempt
+    if (finished.status === 401 && attempt.overlay) this.#refused.set(task.taskId, attempt.nth)
     tellMaybeCors(call, finished, this.#ports.host)
     this.#ended(task, call, attempt, finished, finished.startedAt + finished.durationMs)
   }
@@ -84,7 +89,9 @@ export class Sender {
       return
     }
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
-    const { overlay, outcome } = await askBefore(host, task, call, this.#ports.show(task), context, about)
+    const refused = this.#refused.get(task.taskId) ?? call.nth
+    this.#refused.delete(task.taskId)
+    const { overlay, outcome } = await askBefore(host, task, call, this.#ports.show(task), context, about, refused)
     const isSure = (await this.#ports.stored?.confirm(task)) ?? true
     if (task.attempt !== attempt) return // given back meanwhile, and perhaps begun anew
     // whose caller has waited to the end for a hook: sent now, it would reach its server, and its caller be told that it failed
@@ -120,7 +127,7 @@ export class Sender {
       this.#giveBack(task)
       return
     }
-    host.sent()
+    attempt.nth = ++host.counts.attempts
     if (task.lease) task.lease.isSent = true
     if (overlay) task.overlay = overlay
     // a deferred caller may be answered before the attempt has ended: that one's abort is a cancel
@@ -145,7 +152,7 @@ export class Sender {
     if (task.lease) task.lease.isSent = true
     sending.then((ended) => {
       const isOwn = isMistake(call, ended)
-      this.#ended(task, call, controller, adopted(call, isOwn ? { ...ended, outcome: OUTCOME_FINAL } : ended))
+      this.#ended(task, call, controller, adopted(call, isOwn ? { ...ended, outcome: OUTCOME_OWN_ERROR } : ended))
     })
   }
 
@@ -161,6 +168,7 @@ export class Sender {
       this.#ports.settle(task, { ...ended, outcome: unmade.reason ? OUTCOME_VETOED : OUTCOME_CREDENTIALS_FAILED })
       return
     }
+    if (!task.waiter && task.joined.length === 0) tellPage(task, call, ended, this.#ports.host)
     const asks = asksAbout(call, ended, this.#ports.host)
     const resting = this.#rest(task, ended, call.policy)
     if (asks || resting) void this.#settleLater(task, call, attempt, ended, asks, resting)
@@ -230,6 +238,7 @@ async function askBefore(
   shown: RetryTask,
   context: AttemptContext,
   words: (error: unknown, overlay: Headers | null) => string,
+  refused: number | undefined,
 ): Promise<Asked> {
   const { settings } = host
   const { beforeAttempt, clock } = settings
@@ -241,7 +250,10 @@ async function askBefore(
   task.isUnsigned = false
   if (give) {
     try {
-      overlay = await askFor(give, task, call, shown, context, settings, limitMs())
+      const { signal, unauthorized } = context
+      const { withheldHeaders, principal } = shown
+      const asker = { principal, withheldHeaders, unauthorized, signal, refused }
+      overlay = await askFor(host, give, call, asker, task.leftMs(host.now()))
     } catch (error) {
       const failed = `credentials of ${task.origin} failed (${words(error, overlay)})`
       host.degraded('credentials_failed', `${failed}: the attempt was given back and is tried again later`, task.origin)

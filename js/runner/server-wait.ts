@@ -11,7 +11,7 @@ import type { Lanes } from './lanes.ts'
 export interface WaitPorts {
   readonly host: QueueContext
   readonly lanes: Pick<Lanes, 'of'>
-  readonly rulings: Pick<Rulings, 'holdLane'>
+  readonly rulings: Pick<Rulings, 'heard'>
   readonly stored: { holdLane(principal: string | null, origin: string, until: number): void } | undefined
   guard<T>(work: () => T): T | undefined
 }
@@ -22,6 +22,6 @@ export function beginServerWait(
   ports: WaitPorts,
 ): void {
   const { host, lanes, rulings, stored } = ports
-  const until = ports.guard(() => rulings.holdLane(finished, lanes.of(principal, origin), policy, host.now())) ?? 0
+  const until = ports.guard(() => rulings.heard(finished, lanes.of(principal, origin), policy, host.now(), true)) ?? 0
   stored?.holdLane(principal, origin, until)
 }

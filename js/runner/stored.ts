@@ -49,8 +49,8 @@ export interface StoredSide {
   settle(task: Task, ruling: Ruling): void
   /** Lets tasks go that wait for credentials: those of an origin, or all. */
   resume(origin: string | undefined): void
-  /** Makes waiting tasks due; resolves with their number. */
-  flush(): Promise<number>
+  /** Makes waiting tasks due, those of a lane or all; resolves with their number. */
+  flush(lane?: string): Promise<number>
   /** Takes up what the store has of the principal that is there now; resolves once that is known. */
   switchPrincipal(): Promise<void>
   /** Another page has named a principal: asks the store. Where it does not answer `isOwn` says whether what is in memory may go on. */

@@ -16,11 +16,11 @@ import { TENANT_SHAPE } from './tenant-shape.ts'
 
 /** A limit of one target. At least one of `concurrency` and `perSecond` is given. */
 export interface LimitOptions {
-  /** Most attempts in flight, within `concurrencyPerOrigin`. 1..=1_000_000. */
+  /** Most attempts in flight, within `concurrencyPerOrigin`. 1 to 1,000,000. */
   readonly concurrency?: number
-  /** Attempts that begin in a second; fractions are allowed. 1 a day..=1_000_000. */
+  /** Attempts that begin in a second; fractions are allowed. 1 a day to 1,000,000. */
   readonly perSecond?: number
-  /** Attempts that may begin at once after a rest. 1..=1_000_000. @default 1 */
+  /** Attempts that may begin at once after a rest. 1 to 1,000,000. @default 1 */
   readonly burst?: number
   /** 'origin': all tenants together, as the target sees them. 'tenant': each by itself. @default 'origin' */
   readonly sharedBy?: 'origin' | 'tenant'
@@ -31,7 +31,7 @@ export type LimitsOptions = Readonly<Record<string, LimitOptions>>
 
 /** The part of a service that one tenant may have. */
 export interface TenantOptions {
-  /** Its tasks pending, in flight or dead letters. 1..=1_000_000. @default `tenantCapacity` */
+  /** Its tasks pending, in flight or dead letters. 1 to 1,000,000. @default `tenantCapacity` */
   readonly capacity?: number
   /** Their bodies, in bytes. @default `tenantCapacityBytes` */
   readonly capacityBytes?: number
@@ -46,11 +46,11 @@ export interface ShareOptions {
   readonly limits?: LimitsOptions
   readonly tenants?: TenantsOptions
   /**
-   * Most attempts in flight of one tenant, over all processes. 1..=10_000. Where there may be several tenants, each also leaves places for others: one alone has at
+   * Most attempts in flight of one tenant, over all processes. 1 to 10,000. Where there may be several tenants, each also leaves places for others: one alone has at
    * most four fifths of `concurrency`, and of `concurrencyPerOrigin` at one origin. @default no other limit
    */
   readonly concurrencyPerTenant?: number
-  /** Tasks of one tenant pending, in flight or dead letters. 1..=1_000_000. @default no limit of their own */
+  /** Tasks of one tenant pending, in flight or dead letters. 1 to 1,000,000. @default no limit of their own */
   readonly tenantCapacity?: number
   /** Their bodies, in bytes. @default no limit of their own */
   readonly tenantCapacityBytes?: number

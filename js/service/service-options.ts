@@ -70,15 +70,15 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareO
   readonly maxUploadBytes?: number
   /** With `bodies`: how long one that was uploaded may be named by tasks, and how long a folder keeps any, in milliseconds. @default 35 days */
   readonly uploadTtlMs?: number
-  /** Most attempts in flight over all processes. 1..=10_000. @default 200 */
+  /** Most attempts in flight over all processes. 1 to 10,000. @default 200 */
   readonly concurrency?: number
-  /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1..=10_000. @default 20 */
+  /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1 to 10,000. @default 20 */
   readonly concurrencyPerOrigin?: number
   /** The time limit of an attempt whose policy has none, in milliseconds. @default 30_000 */
   readonly attemptTimeoutMs?: number
-  /** How long a process that died keeps its tasks from the others, in milliseconds. 1_000..=3_600_000. @default 30_000 */
+  /** How long a process that died keeps its tasks from the others, in milliseconds. 1,000 to 3,600,000. @default 30_000 */
   readonly leaseMs?: number
-  /** Tasks pending, in flight or dead letters. 1..=1_000_000. @default 1_000_000 */
+  /** Tasks pending, in flight or dead letters. 1 to 1,000,000. @default 1_000_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 4 GiB */
   readonly capacityBytes?: number

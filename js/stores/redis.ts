@@ -36,17 +36,17 @@ export interface RedisStoreOptions {
   readonly name?: string
   /** An `enqueue` resolves once the server has synced its append-only file to disk (WAITAOF, from Redis 7.2 and Valkey 7.2 on). @default false */
   readonly fsync?: boolean
-  /** An `enqueue` resolves once so many replicas have it (WAIT). 0..=16. @default 0 */
+  /** An `enqueue` resolves once so many replicas have it (WAIT). 0 to 16. @default 0 */
   readonly replicas?: number
-  /** How long `fsync` and `replicas` are waited for; then the call rejects, and its tasks may be stored. 1..=60_000. @default 2_000 */
+  /** How long `fsync` and `replicas` are waited for; then the call rejects, and its tasks may be stored. 1 to 60,000. @default 2_000 */
   readonly ackTimeoutMs?: number
   /** Uses a server that may evict keys, and with them tasks: for tests and caches. @default false */
   readonly allowEviction?: boolean
-  /** How often a queue looks for work of others of which it has not heard. 10..=3_600_000. @default 5_000 */
+  /** How often a queue looks for work of others of which it has not heard. 10 to 3,600,000. @default 5_000 */
   readonly idleCheckMs?: number
   /** For tests: its time counts, and not the server's. See `redrive/testing`. @default the server's time */
   readonly clock?: Clock
-  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1 to 1,000,000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
@@ -54,7 +54,7 @@ export interface RedisStoreOptions {
   readonly retention?: RetentionOptions
   /**
    * Lanes of all principals take turns in one line, and each claim is for all of them: for a service that sends for many. A store whose
-   * tasks stand in the other way of the two rejects with `STORAGE_OTHER_LINE`: see docs/redis.md. @default false
+   * tasks stand in the other way of the two rejects with `STORAGE_OTHER_LINE`: see [redis](https://github.com/redrive-dev/redrive/blob/main/docs/redis.md). @default false
    */
   readonly everyone?: true
 }

@@ -36,9 +36,9 @@ export interface SqliteStoreOptions {
   readonly path: string
   /** For tests: see `redrive/testing`. @default the system's */
   readonly clock?: Clock
-  /** How often a queue looks for what other processes have put into the file, and for those that have died: one question, unless something has changed. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
+  /** How often a queue looks for what other processes have put into the file, and for those that have died: one question, unless something has changed. Within a process it is told at once. 10 to 3,600,000. @default 1_000 */
   readonly idleCheckMs?: number
-  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1 to 1,000,000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number

@@ -11,7 +11,7 @@ import { type Clock, DAY_MS, FOREVER, systemClock } from '../platform/clock.ts'
 export interface TermsOptions {
   /** For tests: see `redrive/testing`. @default the system's */
   readonly clock?: Clock
-  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1 to 1,000,000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number

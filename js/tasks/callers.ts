@@ -11,7 +11,6 @@ import { mark } from '../call/transport.ts'
 import type { Waiter } from './course.ts'
 import type { Shows } from './follow-up.ts'
 import { givenUp } from './given-up.ts'
-import { HIDDEN_REDIRECT } from './history.ts'
 import type { Task } from './task.ts'
 
 /** Detaches the caller from its task, and gives it to the code that settles its promise. */
@@ -119,7 +118,7 @@ export function reportEnd(task: Task, host: EndListeners, shows: Shows, terms: R
     if (isTold && !events.has('exhausted')) return
     const { what, lastStatus } = task
     const shown = shows.show(task)
-    const error = givenUp(what, reason as ExhaustedReason, shown, lastStatus || null, isHidden(task))
+    const error = givenUp(what, reason as ExhaustedReason, shown, lastStatus || null, endingOf(task))
     const { attempts, responseStatus } = error
     const subject = isTold ? undefined : `${reason} ${task.origin}`
     events.emit('exhausted', { task: shown, reason: error.reason, attempts, responseStatus, error }, subject)
@@ -138,9 +137,9 @@ export function count(totals: Totals, status: TaskStatus): void {
   else totals.cancelled++
 }
 
-/** Whether a task ended with a redirect of which the browser tells nothing. */
-function isHidden({ entries }: Task): boolean {
-  return entries[entries.length - 1]?.error === HIDDEN_REDIRECT
+/** The words in the log of a task on its last attempt. */
+function endingOf({ entries }: Task): string | null {
+  return entries[entries.length - 1]?.error ?? null
 }
 
 /** The outcome of a terminal task. */
@@ -148,7 +147,7 @@ export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
   const responseStatus = task.lastStatus || null
   if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }
   const error = task.reason
-    ? givenUp(task.what, task.reason, shown, responseStatus, isHidden(task))
+    ? givenUp(task.what, task.reason, shown, responseStatus, endingOf(task))
     : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
   return { task: shown, responseStatus, error }
 }

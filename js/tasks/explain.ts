@@ -194,7 +194,9 @@ export function wordsOf({ gate, until, ahead }: GateStatus): string {
     case 'paused':
       return 'resume()'
     case 'offline':
-      return 'the network'
+      return at
+        ? `the network, since the browser says that it is offline; next tried at ${timeOf(until)}`
+        : 'the network'
     case 'probing':
       return 'the first attempt at its origin since the network came back'
     case 'circuit-open':

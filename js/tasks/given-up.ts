@@ -2,7 +2,7 @@
 
 import type { ExhaustedReason, RetryTask } from '../api/task.ts'
 import { ExhaustedError } from '../api/task-errors.ts'
-import { HIDDEN_REDIRECT } from './history.ts'
+import { FAILED_GET, HIDDEN_REDIRECT, UNEXPECTED } from './history.ts'
 
 const PUT_BACK = 'put it back with deadLetters.redrive(taskId)'
 
@@ -54,22 +54,26 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
   ],
 }
 
-const REDIRECTED: (typeof WORDS)[ExhaustedReason] = [
-  'its server may have done the work',
-  'send it to the address that answers, or have the server answer without a redirect',
-]
+const DIRECTLY = 'send it to the address that answers, or have the server answer without a redirect'
+/** Cause and remedy of answers that ended the task by more than their status, by the words on them in its log. */
+const ENDINGS: Readonly<Record<string, (typeof WORDS)[ExhaustedReason]>> = {
+  [HIDDEN_REDIRECT]: ['its server may have done the work', DIRECTLY],
+  [FAILED_GET]: [`${FAILED_GET}, and its server may have done the work`, DIRECTLY],
+  [UNEXPECTED]: [UNEXPECTED, `correct policy.expect, or ${PUT_BACK}`],
+}
 
-/** `what`: method and target, without the query. `isHidden`: the last answer was a redirect of which the browser tells nothing. */
+/** `what`: method and target, without the query. `ending`: the words in its log on the last attempt. */
 export function givenUp(
   what: string,
   reason: ExhaustedReason,
   task: RetryTask,
   responseStatus: number | null,
-  isHidden = false,
+  ending: string | null = null,
 ): ExhaustedError {
   const { attemptNumber: attempts, taskId } = task
   // a reason of a later version has no words here
-  const [cause, remedy] = isHidden ? REDIRECTED : (WORDS[reason] ?? [reason, PUT_BACK])
+  const isHidden = ending === HIDDEN_REDIRECT
+  const [cause, remedy] = ENDINGS[ending ?? ''] ?? WORDS[reason] ?? [reason, PUT_BACK]
   const made = attempts === 1 ? 'one attempt' : `${attempts} attempts`
   const answered = `the last answered with ${isHidden ? HIDDEN_REDIRECT : responseStatus}`
   const last = responseStatus === null && !isHidden ? 'the last without an answer' : answered

@@ -34,6 +34,9 @@ export interface HistoryEntry {
 
 /** The words for an answer of which a browser tells nothing, not even its status. */
 export const HIDDEN_REDIRECT = 'a redirect, which a page cannot follow here'
+/** The words for answers that end their task whatever the policy says of their status. */
+export const FAILED_GET = 'the GET that a redirect made of it failed'
+export const UNEXPECTED = 'the answer is not what its policy expects'
 
 /** A line that is not about an attempt. */
 export function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: number, next: string): HistoryEntry {

@@ -4,14 +4,7 @@ import type { ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import {
-  HEARD_FAILED,
-  HEARD_HEALTHY,
-  HEARD_LIMITED,
-  HEARD_NOTHING,
-  HEARD_SUCCESS,
-  OUTCOME_FINAL,
-  OUTCOME_NETWORK_ERROR,
-  OUTCOME_OFFLINE,
+  OUTCOME_REDIRECT_REFUSED,
   SAID_END,
   SAID_NOTHING,
   SAID_RETRY,
@@ -22,9 +15,8 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, Verdicts } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
-import { ATTEMPT_MS, type FirstPolicy } from '../options/first-policy.ts'
-import { policyDefaults } from '../options/policy.ts'
-import { HIDDEN_REDIRECT, type HistoryEntry } from './history.ts'
+import type { FirstPolicy } from '../options/first-policy.ts'
+import { FAILED_GET, HIDDEN_REDIRECT, type HistoryEntry, UNEXPECTED } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 
@@ -73,7 +65,7 @@ export class Ruling {
     cause: ReleaseCause | undefined = undefined,
   ): HistoryEntry {
     const { why, sent, attemptNumber } = this
-    const { startedAt, durationMs, status, answer } = this.#finished
+    const { startedAt, durationMs, status, answer, outcome } = this.#finished
     return {
       sent,
       kind,
@@ -81,7 +73,7 @@ export class Ruling {
       startedAt,
       durationMs,
       status,
-      error: answer && !status ? HIDDEN_REDIRECT : this.error,
+      error: answer ? wordsOf(answer, status, outcome) : this.error,
       serverDelayMs: known(this.#serverDelayMs),
       curveMs: kind === 'retry' && why ? known(why.curveMs) : undefined,
       spreadMs: why?.spreadMs ?? 0,
@@ -94,38 +86,42 @@ export class Ruling {
   }
 }
 
+/** The word of the user's hook, `SAID_*`. */
+const saidOf = (said: Finished['said']): number =>
+  said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END
+
+/** The words on an answer that ends its task by more than its status. */
+function wordsOf({ redirectRefused }: RepeatAnswer, status: number, outcome: number): string | null {
+  if (!status) return HIDDEN_REDIRECT
+  if (outcome !== OUTCOME_REDIRECT_REFUSED || redirectRefused) return null
+  return status < 400 ? UNEXPECTED : FAILED_GET
+}
+
 /** A number that is kept: NaN would take an object of its own. */
 const known = (ms: number): number | undefined => (Number.isNaN(ms) ? undefined : ms)
 
-/** The outcome of an attempt that was made before there was a task: being offline is then just as transient as a lost connection. */
-export const untrackedOutcome = ({ outcome }: Finished): number =>
-  outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : outcome
-
-/** The word of an ended attempt about its server, `HEARD_*`. A redirect that is not followed, an error of the caller's own making, being offline: nothing. */
-function heardOf({ answer, outcome, status }: Finished, { retryableStatusCodes }: FirstPolicy): number {
-  if (!answer) return outcome === OUTCOME_FINAL || outcome === OUTCOME_OFFLINE ? HEARD_NOTHING : HEARD_FAILED
-  if (answer.redirectRefused) return HEARD_NOTHING
-  if (retryableStatusCodes.includes(status)) return HEARD_FAILED
-  return status < 400 ? HEARD_SUCCESS : HEARD_HEALTHY
-}
-
-/** Whether an answer tells of an origin that nothing is known of: it failed, or may ask others to wait, who are in the store or come later. */
-export function isNews(finished: Finished<RepeatAnswer>, policy: FirstPolicy): boolean {
-  const { answer, status } = finished
-  if (heardOf(finished, policy) === HEARD_FAILED) return true
-  return answer !== null && (status === 429 || status === 503 || answer.header('ratelimit') !== null)
+/** Knows policies by their handles. */
+interface PolicyHandles {
+  with<T>(policy: FirstPolicy, use: (handle: number) => T): T
 }
 
 export class Rulings {
   readonly #engine: Engine
   readonly #core: CoreQueue
+  readonly #policies: PolicyHandles
   readonly #verdicts: Verdicts
   /** The words of an error, without secrets. */
   readonly #words: (error: unknown, about: Confidential) => string
 
-  constructor(engine: Engine, core: CoreQueue, words: (error: unknown, about: Confidential) => string) {
+  constructor(
+    engine: Engine,
+    core: CoreQueue,
+    policies: PolicyHandles,
+    words: (error: unknown, about: Confidential) => string,
+  ) {
     this.#engine = engine
     this.#core = core
+    this.#policies = policies
     this.#verdicts = new Verdicts(engine, core)
     this.#words = words
   }
@@ -151,7 +147,7 @@ export class Rulings {
       partitioned,
       serverDelayMs: unusable ? Number.NaN : serverDelayMs,
       unusable,
-      said: said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END,
+      said: saidOf(said),
       delayMs: said?.delayMs ?? Number.NaN,
     })
     const verdicts = this.#verdicts
@@ -161,40 +157,24 @@ export class Rulings {
     return ruling
   }
 
-  /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */
-  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: FirstPolicy, now: number): number {
-    const { startedAt, durationMs } = finished
-    const heard = heardOf(finished, policy)
-    const isLimited = heard === HEARD_FAILED && finished.status === 429 && this.holdAsked(finished, policy, now) > 0
-    this.#core.hear(
-      now,
-      lane,
-      startedAt,
-      isLimited ? HEARD_LIMITED : heard,
-      durationMs,
-      policy.attemptTimeoutMs ?? ATTEMPT_MS,
-    )
-    return this.holdLane(finished, lane, policy, now)
-  }
-
-  /** Holds a lane as an answer asks of all its callers. Gives the moment until which it is held, beyond what was asked before; 0: it is not. */
-  holdLane(finished: Finished<RepeatAnswer>, lane: number, policy: FirstPolicy, now: number): number {
-    const heldUntil = this.#core.heldUntil(lane, now)
-    this.#core.hold(now, lane, this.holdAsked(finished, policy, now))
-    const until = this.#core.heldUntil(lane, now)
-    return until > heldUntil ? until : 0
-  }
-
-  /** How long an answer asks all callers of its lane to wait, in milliseconds; 0: not at all. */
-  holdAsked({ answer, status }: Finished<RepeatAnswer>, policy: FirstPolicy, now: number): number {
-    if (!answer) return 0
-    const { retryableStatusCodes, maxRetryAfterMs = policyDefaults.maxRetryAfterMs } = policy
-    const asked = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
+  /**
+   * Tells a lane how an attempt has ended that makes no task; `onlyHold`: no more than how long it asks all callers to wait, since the rest
+   * follows. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not.
+   */
+  heard(finished: Finished<RepeatAnswer>, lane: number, policy: FirstPolicy, now: number, onlyHold = false): number {
+    const core = this.#core
+    const { startedAt, durationMs, outcome, status, answer, said } = finished
+    const asked = serverDelayOf(this.#engine, answer, policy.retryableStatusCodes, now)
     const { serverDelayMs, rateLimitMs, partitioned } = asked
-    const speaksForAll = status === 429 || status === 503
-    const limitMs = partitioned ? 0 : rateLimitMs
-    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : limitMs
-    // longer than a task would wait for, it is ignored
-    return holdMs > 0 && holdMs <= maxRetryAfterMs ? holdMs : 0
+    const heldUntil = core.heldUntil(lane, now)
+    this.#policies.with(policy, (handle) =>
+      // biome-ignore format: in the order in which they cross
+      core.heard(
+        now, lane, handle, startedAt, outcome, status, serverDelayMs < 0 ? Number.NaN : serverDelayMs, durationMs, rateLimitMs,
+        partitioned, saidOf(said), onlyHold,
+      ),
+    )
+    const until = core.heldUntil(lane, now)
+    return until > heldUntil ? until : 0
   }
 }

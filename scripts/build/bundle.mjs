@@ -29,8 +29,8 @@ export const inward =
   'controller declaredAt deliver discard draw each early emit endWait events expected failingSinceAt failure final ' +
   'finished flushOrders flushRows giveBack giveUp got guard hasBody hasErased hasLooked inside isAvailable ' +
   'isAway isChecked isClaiming isClosing isCurrent isDirty isDurable isFinal isGone isGuarding isHandedOver isHome ' +
-  'isLeader isMute isOptimistic isOver isOwnLane isReplay isStolen isStores isSuspended isTrapped isUnsigned ' +
-  'isUnsure isUsedUp joined keepHome keepUnderWay keyed lastStatus leadership leave left lookAgain lookSoon loop ' +
+  'isLeader isLeft isMute isOptimistic isOver isOwnLane isPatient isReplay isStolen isStores isSuspended isTrapped isUnsigned ' +
+  'isUnsure isUsedUp joined keepHome keepUnderWay keyed lastStatus leadership leave leaveMs left lookAgain lookSoon loop ' +
   'made makeKey maySend mustWait network observeUntracked observers obstacle offline onTask opened orphaned ' +
   'orphanedLeases over overlay passOn passing plain putAside rateLimitMs rebuilt recount redirectRefused refunded ' +
   'releaseCause remember replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade ' +

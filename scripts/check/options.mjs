@@ -65,7 +65,10 @@ export function byHost(fallback) {
 }
 
 // the first sentence: the rest is where the editor shows it
-const brief = (text) => (/^.*?\.(?= [A-Z'`]|$)/.exec(text)?.[0] ?? text).replaceAll('|', '\\|')
+const brief = (text) =>
+  (/^.*?\.(?= [A-Z'`]|$)/.exec(text)?.[0] ?? text)
+    .replaceAll('|', '\\|')
+    .replace(/https:\/\/[^\s()]+\/blob\/main\/docs\//g, '')
 const code = (value) =>
   /^[\d_]+$|^'[^' ]*'$|^(?:true|false|null)$/.test(value) ? `\`${value}\`` : value.replaceAll('|', '\\|')
 

@@ -17,7 +17,7 @@ const columns = [
     loaded: 'at once',
     by: 'every page',
     of: ({ atOnce }) => atOnce,
-    limit: 9_430,
+    limit: 9_950,
     aim: 8_000,
   },
   { what: 'in requests', loaded: 'at once', by: 'every page', of: ({ requests }) => requests, limit: 3 },
@@ -27,7 +27,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 79_700,
+    limit: 84_500,
     aim: 50_000,
   },
   {
@@ -35,7 +35,7 @@ const columns = [
     loaded: 'with the first task',
     by: 'every page that has one',
     of: ({ withTask }) => withTask,
-    limit: 2_400,
+    limit: 2_450,
   },
   {
     what: 'with a principal, more: the store',
@@ -59,7 +59,7 @@ const rows = [
     what: 'RetryQueue + wrapFetch',
     by: 'pages',
     source: "export { RetryQueue } from './index.page.js'; export { wrapFetch } from './fetch.js'",
-    limit: 8_320,
+    limit: 8_850,
     aim: 8_000,
   },
   {
@@ -72,13 +72,13 @@ const rows = [
     by: 'pages',
     source:
       "export { RetryQueue } from './index.page.js'; export { registerBackgroundSync } from './background-sync.js'",
-    limit: 10_500,
+    limit: 11_050,
   },
   {
     what: 'service worker, whole',
     by: 'service workers',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 148_100,
+    limit: 153_300,
   },
   {
     // all of a Worker's code; the two modules are files beside it
@@ -86,7 +86,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 100_000,
+    limit: 104_000,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
@@ -118,8 +118,8 @@ const besideQueue = [
 
 /** Other libraries' interfaces: all that a page or a service worker loads with each at once. */
 const facades = [
-  ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 16_600],
-  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 154_000],
+  ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 17_350],
+  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 159_300],
 ].map(([what, by, source, limit]) => ({
   what,
   by,

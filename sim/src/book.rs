@@ -7,8 +7,8 @@ use std::collections::{HashMap, VecDeque};
 use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 
-use crate::event::{Bounds, Spec};
-use crate::gates::LaneGates;
+use crate::event::{Answer, Bounds, Spec};
+use crate::lane::Lane;
 use crate::line::{Line, NEVER, sum};
 
 /// Most that a wait named by a server is spread by.
@@ -130,57 +130,6 @@ pub struct Task {
     pub place: Place,
 }
 
-/// A lane.
-#[derive(Clone, Debug, Default)]
-pub struct Lane {
-    /// Its handle.
-    pub handle: u32,
-    /// Until when the server wants nothing.
-    pub held_until: u64,
-    /// When the present or last hold began.
-    pub held_since: u64,
-    /// No attempt has started since.
-    pub owes_chance: bool,
-    /// Whether people want nothing.
-    pub paused: bool,
-    /// An attempt failed while the host was offline.
-    pub failed_offline: bool,
-    /// One attempt at a time, since.
-    pub probing: bool,
-    /// The longest call that got a response: no estimate can be longer.
-    pub longest_call: u64,
-    /// Attempts that run and count.
-    pub in_flight: u32,
-    /// Tasks held, without leased ones.
-    pub depth: u32,
-    /// Leased tasks.
-    pub leased: u32,
-    /// Its gates.
-    pub gates: LaneGates,
-}
-
-impl Lane {
-    /// A lane that nothing has happened in.
-    pub fn new(handle: u32, rules: Gates) -> Lane {
-        Lane { handle, gates: LaneGates::new(rules), ..Lane::default() }
-    }
-
-    /// The server wants nothing for `ms`: at most for `most` on end, and who waited then has a second to start.
-    pub fn hold(&mut self, now: u64, ms: u64, most: u64) {
-        if ms == 0 {
-            return;
-        }
-        if self.held_until <= now {
-            if self.owes_chance && now < self.held_until + 1000 {
-                return;
-            }
-            self.held_since = now;
-            self.owes_chance = true;
-        }
-        self.held_until = self.held_until.max(sum(now, ms).min(sum(self.held_since, most)));
-    }
-}
-
 /// Everything known of a queue.
 #[derive(Debug)]
 pub struct Book {
@@ -205,6 +154,8 @@ pub struct Book {
     pub paused: bool,
     /// The host is offline.
     pub offline: bool,
+    /// A response has shown otherwise since it said so.
+    pub overruled: bool,
     /// Tasks held that count against the capacity: all but those that a store has leased.
     pub held: u64,
     /// Their bytes.
@@ -232,6 +183,7 @@ impl Book {
             gone: Vec::new(),
             paused: false,
             offline: false,
+            overruled: false,
             held: 0,
             bytes: 0,
             accepted: 0,
@@ -342,14 +294,57 @@ impl Book {
 
     /// From when on time does not hold a waiting task back.
     pub fn ready_at(&self, task: &Task) -> u64 {
-        task.due.max(task.server_until).max(self.lanes[task.lane].held_until)
+        let lane = &self.lanes[task.lane];
+        task.due.max(task.server_until).max(lane.held_until).max(lane.dark_until)
+    }
+
+    /// The host says how its network is.
+    pub fn set_online(&mut self, online: bool) {
+        self.overruled = false;
+        let was_offline = std::mem::replace(&mut self.offline, !online);
+        for at in 0..self.lanes.len() {
+            let lane = &mut self.lanes[at];
+            if online {
+                lane.probing |= std::mem::take(&mut lane.failed_offline);
+                self.hasten(at);
+            } else if !was_offline {
+                lane.go_dark(self.line.now);
+            }
+        }
+    }
+
+    /// An answer as it counts: a host may say with it alone that it is offline, and once a response has shown otherwise it is lost as any other.
+    pub fn see(&mut self, answer: &Answer) -> Answer {
+        let lost = answer.outcome == 3 && self.overruled;
+        if answer.outcome == 3 && !lost {
+            self.set_online(false);
+        }
+        Answer { outcome: if lost { 1 } else { answer.outcome }, ..*answer }
+    }
+
+    /// An answer has come: there is a network, whatever the host says.
+    pub fn overrule(&mut self) {
+        if std::mem::take(&mut self.offline) {
+            self.overruled = true;
+            (0..self.lanes.len()).for_each(|lane| self.hasten(lane));
+        }
+    }
+
+    /// One attempt of a lane may go to see.
+    pub fn hasten(&mut self, lane: usize) {
+        self.lanes[lane].dark_until = 0;
+        self.lanes[lane].gates.hasten(self.line.now);
+    }
+
+    /// Most attempts at a time in a lane.
+    pub fn most(&self, lane: &Lane) -> u32 {
+        if lane.probing || self.offline { self.bounds.per_lane.min(1) } else { self.bounds.per_lane }
     }
 
     /// Whether pauses and limits let a lane start another attempt.
     pub fn lets_start(&self, lane: usize) -> bool {
         let lane = &self.lanes[lane];
-        let most = if lane.probing { 1 } else { self.bounds.per_lane };
-        !lane.paused && lane.in_flight < most && self.vacancies() > 0
+        !lane.paused && lane.in_flight < self.most(lane) && self.vacancies() > 0
     }
 
     /// Whether there is a gate in any lane.
@@ -359,18 +354,16 @@ impl Book {
 
     /// How many more attempts may start over all lanes.
     pub fn vacancies(&self) -> u32 {
-        let shut = self.paused || self.offline;
-        if shut { 0 } else { self.bounds.concurrency.saturating_sub(self.running.len() as u32) }
+        if self.paused { 0 } else { self.bounds.concurrency.saturating_sub(self.running.len() as u32) }
     }
 
     /// How many more a lane lets start at `now`.
     pub fn room(&self, lane: usize, now: u64) -> u32 {
         let lane = &self.lanes[lane];
-        if lane.paused || lane.held_until > now {
+        if lane.paused || lane.held_until.max(lane.dark_until) > now {
             return 0;
         }
-        let most = if lane.probing { self.bounds.per_lane.min(1) } else { self.bounds.per_lane };
-        most.saturating_sub(lane.in_flight)
+        self.most(lane).saturating_sub(lane.in_flight)
     }
 
     /// Whether breaker and budget surely let a task start.

@@ -45,7 +45,9 @@ pub fn start(book: &mut Book, slot: u32) -> Checked {
     );
     ensure!(task.place != Place::Parked, "S8", "slot {slot} is parked and started");
     ensure!(!book.paused && !lane.paused, "S8", "slot {slot} started in a pause");
-    ensure!(!book.offline, "S8", "slot {slot} started offline");
+    let early = lane.dark_until.saturating_sub(now);
+    ensure!(early == 0, "S8", "slot {slot} started offline, {early} ms early");
+    ensure!(!book.offline || lane.in_flight == 0, "S8", "slot {slot} started offline, beside another");
     ensure!(!task.cancelled, "S8", "slot {slot} started and had been cancelled");
     let most = book.promises[task.policy].max_attempts;
     ensure!(task.attempts < most, "S8", "slot {slot} started attempt {} of {most}", task.attempts + 1);
@@ -270,7 +272,7 @@ fn wake<C: Core>(book: &Book, core: &mut C) -> Checked {
         } else {
             next = next.min(book.deadline(task, false).max(now));
             let lane = &book.lanes[task.lane];
-            let held = lane.held_until > now;
+            let held = lane.held_until.max(lane.dark_until) > now;
             let shuts_alone = lane.gates.circuit == Circuit::Closed;
             let waits = task.place == Place::Waiting && book.leads(task);
             if waits && (book.could_start(task) || (held && shuts_alone && book.lets_start(task.lane))) {

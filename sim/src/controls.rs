@@ -69,13 +69,15 @@ impl<C: Core> Driver<C> {
         let now = self.now();
         self.core.set_online(now, online);
         self.tape.call("setOnline", &[tape::instant(now), f64::from(u8::from(online))], &[]);
-        self.book.offline = !online;
-        for lane in self.book.lanes.iter_mut().filter(|lane| online && lane.failed_offline) {
-            (lane.failed_offline, lane.probing) = (false, true);
-        }
-        if online {
-            self.hasten(&(0..self.book.lanes.len()).collect::<Vec<_>>());
-        }
+        self.book.set_online(online);
+    }
+
+    pub(crate) fn visit(&mut self, lane: u8) {
+        let (now, count) = (self.now(), self.book.lanes.len());
+        let lane = &mut self.book.lanes[usize::from(lane) % count];
+        self.core.visit(now, lane.handle);
+        self.tape.call("visit", &[tape::instant(now), f64::from(lane.handle)], &[]);
+        lane.dark_until = lane.dark_until.min(lane.dark_since + 2_000);
     }
 
     pub(crate) fn flush(&mut self, lane: Option<u8>) -> Result<(), Violation> {
@@ -94,13 +96,8 @@ impl<C: Core> Driver<C> {
             }
         }
         ensure!(flushed == expected, "S9", "a flush of {flushed}, not {expected}");
-        self.hasten(&lanes);
+        lanes.into_iter().for_each(|lane| self.book.hasten(lane));
         Ok(())
-    }
-
-    fn hasten(&mut self, lanes: &[usize]) {
-        let now = self.book.line.now;
-        lanes.iter().for_each(|lane| self.book.lanes[*lane].gates.hasten(now));
     }
 
     pub(crate) fn reopen_order(&mut self, order: u8) -> Result<(), Violation> {
@@ -137,7 +134,11 @@ impl<C: Core> Driver<C> {
         if dropped {
             let handle = self.core.open_lane();
             self.tape.call("lane", &[], &[f64::from(handle)]);
-            self.book.lanes[at] = crate::book::Lane::new(handle, rules);
+            let mut lane = crate::lane::Lane::new(handle, rules);
+            if self.book.offline {
+                lane.go_dark(self.book.line.now);
+            }
+            self.book.lanes[at] = lane;
         }
         Ok(())
     }

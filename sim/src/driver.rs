@@ -102,6 +102,7 @@ impl<C: Core> Driver<C> {
             Event::Hold { lane, ms } => self.hold(*lane, *ms),
             Event::Hear { lane, ago, kind } => self.hear(*lane, *ago, *kind)?,
             Event::Ask { lane } => self.ask(*lane)?,
+            Event::Visit { lane } => self.visit(*lane),
         }
         self.note_state();
         if self.checked {
@@ -173,7 +174,7 @@ impl<C: Core> Driver<C> {
             tape::instant(admission.expires_at),
             tape::instant(admission.wait_until),
             f64::from(admission.order),
-            f64::from(u8::from(admission.started)),
+            if admission.started { tape::instant(admission.created_at) } else { f64::NAN },
         ];
         self.tape.call("admit", &numbers, &[f64::from(slot.unwrap_or(NONE))]);
         let book = &self.book;
@@ -244,6 +245,7 @@ impl<C: Core> Driver<C> {
             wait_until: distant(arrival.waits),
             order: NONE,
             started: arrival.made.is_some(),
+            began: Millis::ZERO,
         }
     }
 
@@ -288,6 +290,8 @@ impl<C: Core> Driver<C> {
         if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {
             self.totals.ends[answers[0] as usize] += 1;
         }
+        let counted = if ends.is_some() { self.book.see(answer) } else { *answer };
+        let answer = &counted;
         if let Some(ends) = ends {
             self.has_ended(ends, answer, verdict)?;
         }
@@ -323,6 +327,7 @@ impl<C: Core> Driver<C> {
                         self.totals.ends[16 + reason.code() as usize] += 1;
                         checks::end(&mut self.book, slot, reason)?;
                     }
+                    Action::LetIn(_) => ensure!(false, "S8", "nobody stands at a door"),
                     Action::Circuit(lane, change) => {
                         self.totals.openings += u64::from(change.1 == Circuit::Open);
                         self.gates_of(lane)?.tell(change)?;
@@ -362,34 +367,6 @@ impl<C: Core> Driver<C> {
         let at = if wake == NEVER { sum(self.wall, 1000) } else { wake.saturating_add_signed(off) };
         self.wall = self.wall.max(at.min(sum(self.wall, within))).min(LAST_CLOCK);
         self.poll()
-    }
-
-    /// Puts on the tape when the queue wants to be woken, what it holds and has room for, and where one of its tasks is.
-    fn note_state(&mut self) {
-        let lane = self.book.lanes[self.turn % self.book.lanes.len()].handle;
-        let now = Millis::new(self.wall);
-        let mut answers = vec![
-            tape::instant(self.core.wake_at()),
-            f64::from(self.core.depth()),
-            f64::from(self.core.in_flight()),
-            f64::from(self.core.room(now, lane)),
-            self.core.shut_until(now, lane).map_or(0.0, tape::instant),
-            f64::from(self.core.vacancies()),
-        ];
-        let mut asked = vec![tape::instant(now), f64::from(lane)];
-        let count = self.book.tasks.len();
-        if count > 0 {
-            let slot = self.book.tasks[self.turn % count].slot;
-            asked.push(f64::from(slot));
-            answers.push(self.core.due_at(slot).map_or(f64::NAN, tape::instant));
-            answers.push(f64::from(self.core.attempts(slot)));
-            let status = self.core.gate_status(slot).map(|status| {
-                let gate = f64::from(status.gate.code());
-                [gate, tape::instant(status.until), f64::from(status.ahead)]
-            });
-            answers.extend(status.unwrap_or([f64::from(NONE); 3]));
-        }
-        self.tape.call("state", &asked, &answers);
     }
 }
 

@@ -104,10 +104,13 @@ pub enum Event {
     Adopt(Adoption),
     /// A lane is held for what was learned elsewhere.
     Hold { lane: u8, ms: u64 },
-    /// A caller's own attempt that makes no task ends; it began so long ago. 0 a success, 1 healthy, 2 a failure.
+    /// A caller's own attempt that makes no task ends; it began so long ago. 0 a success, 1 healthy, 2 a failure, 3 nothing is learned,
+    /// 4 a limit.
     Hear { lane: u8, ago: u64, kind: u8 },
     /// A caller asks whether its own attempt may start.
     Ask { lane: u8 },
+    /// A user looks.
+    Visit { lane: u8 },
 }
 
 /// A task on lease.
@@ -159,7 +162,8 @@ pub struct Arrival {
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Answer {
-    /// 0 response, 1 network error, 2 timed out, 3 offline, 4 credentials failed, 5 vetoed, 6 released, 7 redirect refused.
+    /// 0 response, 1 network error, 2 timed out, 3 offline, 4 credentials failed, 5 vetoed, 6 released, 7 redirect refused,
+    /// 8 own error, 9 aborted.
     pub outcome: u8,
     /// The status of a response.
     pub status: u16,
@@ -174,6 +178,13 @@ pub struct Answer {
     /// What hooks say of it and whom its rate limit is for.
     #[serde(default)]
     pub said: Said,
+}
+
+impl Answer {
+    /// Whether a response arrived.
+    pub const fn answered(&self) -> bool {
+        matches!(self.outcome, 0 | 7)
+    }
 }
 
 /// What is said of an attempt beside its answer.

@@ -44,7 +44,7 @@ impl<C: Core> Driver<C> {
             phase.map_or(-1.0, f64::from),
             adoption.previous as f64,
             f64::from(marks),
-            f64::from(u8::from(admission.started)),
+            if admission.started { tape::instant(admission.created_at) } else { f64::NAN },
         ];
         self.tape.call("adopt", &numbers, &[f64::from(slot.unwrap_or(NONE))]);
         let Some(slot) = slot else {

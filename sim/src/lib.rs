@@ -36,6 +36,8 @@ pub mod gates;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod lab;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod lane;
+#[cfg(not(target_arch = "wasm32"))]
 mod leases;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod line;

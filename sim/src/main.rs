@@ -30,6 +30,7 @@ sim storm [--seeds N] [--only WORDS]            a server that is down for a minu
           [--cap S] [--tokens N --refill S]     with this longest wait, with this budget where there is one,
           [--arrivals minutely]                 with calls that come by the minute
           [--part lost]                         instead: work that impatience loses
+          [--part awaited]                      instead: calls whose callers wait for their answer, for 30 s
           [--part course]                       instead: three of them second by second, as JSON
           [--json]                              instead: one of these, second by second, as JSON:
           [--clients N] [--capacity N] [--load SHARE] [--down S] [--seed S]
@@ -112,9 +113,10 @@ fn storms(
     let changes = Changes { cap_s: given("--cap")?, minutely, tokens };
     match flag("--part").as_deref() {
         None => print!("{}", grid::tables(&grid::grid(seeds, &flag("--only").unwrap_or_default(), &changes))),
+        Some("awaited") => print!("{}", grid::awaited(seeds, &flag("--only").unwrap_or_default())),
         Some("lost") => print!("{}", grid::lost_work(seeds)),
         Some("course") => println!("{}", grid::courses()),
-        Some(part) => return Err(format!("--part: expected lost or course, got '{part}'")),
+        Some(part) => return Err(format!("--part: expected awaited, lost or course, got '{part}'")),
     }
     Ok(true)
 }

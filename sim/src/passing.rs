@@ -1,25 +1,31 @@
 //! What the gates of a world hear, and what they make of it: in calls, and on the books.
 
 use redrive::breaker::Circuit;
-use redrive::gates::Pace;
-use redrive::outcome::Word;
-use redrive::queue::Verdict;
+use redrive::outcome::Outcome;
+use redrive::queue::{Ended, Verdict};
 use redrive::time::Millis;
 
 use crate::book::{Place, Task};
 use crate::driver::Driver;
 use crate::ensure;
-use crate::event::Answer;
+use crate::event::{Answer, Said};
 use crate::gates::LaneGates;
 use crate::line::{NEVER, sum};
 use crate::port::Core;
 use crate::range::range;
 use crate::tape;
-use crate::verdicts::asked_by;
+use crate::verdicts::{asked_by, learn};
 use crate::violation::Violation;
 
-/// What an attempt of a caller's own is given, in ms.
-const TIMEOUT: u64 = 10;
+/// How a caller's own attempt ends, outcome, status and wait: with a success, another healthy answer, a failure, by a mistake of its own,
+/// or with a limit.
+const HEARD: [(Outcome, u16, Option<u64>); 5] = [
+    (Outcome::Response, 200, None),
+    (Outcome::Response, 404, None),
+    (Outcome::NetworkError, 0, None),
+    (Outcome::OwnError, 0, None),
+    (Outcome::Response, 429, Some(1000)),
+];
 
 /// An attempt that is about to end.
 pub(crate) struct Ends {
@@ -63,20 +69,52 @@ impl<C: Core> Driver<C> {
         let began = Millis::new(self.wall.saturating_sub(ago));
         // now and then it took its time
         let took = ago % 2 * 9;
-        let kind = Word::ALL[usize::from(kind)];
-        let pace = Pace::of(Millis::new(took), Millis::new(TIMEOUT));
-        self.core.hear(now, handle, began, Millis::new(took), kind, pace);
-        let said = [f64::from(kind.code()), took as f64, TIMEOUT as f64];
-        let numbers = [&[tape::instant(now), f64::from(handle), tape::instant(began)][..], &said].concat();
-        self.tape.call("hear", &numbers, &[]);
-        let is_well = matches!(kind, Word::Success | Word::Healthy);
-        let healthy = Some(is_well).filter(|healthy| *healthy || !self.book.offline);
+        let (outcome, status, server) = HEARD[usize::from(kind) % HEARD.len()];
+        let policy = self.handles[0];
+        let (duration, server_delay) = (Some(Millis::new(took)), server.map(Millis::new));
+        let ended = Ended { status: u32::from(status), duration, server_delay, ..Ended::of(outcome) };
+        self.core.heard(now, handle, policy, began, &ended);
+        let numbers = [
+            tape::instant(now),
+            f64::from(handle),
+            f64::from(policy),
+            tape::instant(began),
+            f64::from(outcome.code()),
+            f64::from(status),
+            tape::optional(server),
+            took as f64,
+            // no rate limit, and so of no partition; no hook; and not of the wait alone
+            f64::NAN,
+            0.0,
+            0.0,
+            0.0,
+        ];
+        self.tape.call("heard", &numbers, &[]);
+        let answer = Answer {
+            outcome: outcome.code() as u8,
+            status,
+            server,
+            limit: None,
+            unusable: false,
+            took: Some(took),
+            said: Said::default(),
+        };
+        let limited = asked_by(&self.book.promises[0], &answer).is_some_and(|ms| ms > 0);
+        if answer.answered() {
+            self.book.overrule();
+        }
+        learn(&mut self.book, lane, 0, &answer);
+        let healthy = match outcome {
+            Outcome::Response => Some(!self.book.promises[0].lists(status)),
+            Outcome::OwnError => None,
+            _ => Some(false).filter(|_| !self.book.offline),
+        };
         let began = self.book.line.inward(began.get());
         let said = self.circuit(lane);
         let gates = &mut self.book.lanes[lane].gates;
-        gates.earn(false, kind == Word::Success);
+        gates.earn(false, healthy == Some(true) && status < 400);
         let now = self.book.line.now;
-        let heard = gates.count((began + took).min(now), healthy, None, kind == Word::Limited);
+        let heard = gates.count((began + took).min(now), healthy, None, limited);
         gates.hear(now, (began, false), heard, said)
     }
 
@@ -130,12 +168,16 @@ impl<C: Core> Driver<C> {
         answer: &Answer,
         verdict: Verdict,
     ) -> Result<(), Violation> {
+        if answer.answered() {
+            self.book.overrule();
+        }
         let unsent = matches!(answer.outcome, 3..=6);
         let healthy = match answer.outcome {
             // A 5xx that a hook has tried again is a failure of the server's, too.
             0 if answer.said.retry == Some(true) && answer.status >= 500 => Some(false),
             0 => Some(!self.book.promises[ends.policy].lists(answer.status)),
             7 => Some(true),
+            8 | 9 => None,
             _ if unsent || self.book.offline || ends.cancelled => None,
             _ => Some(false),
         };
@@ -156,7 +198,9 @@ impl<C: Core> Driver<C> {
         for at in 0..self.book.tasks.len() {
             let task = &self.book.tasks[at];
             let lane = &self.book.lanes[task.lane];
-            let asked = lane.gates.rules.budget.is_some() && task.attempts > 0 && lane.held_until <= now;
+            let asked = lane.gates.rules.budget.is_some()
+                && task.attempts > 0
+                && lane.held_until.max(lane.dark_until) <= now;
             let due = task.place == Place::Waiting && self.book.leads(task) && task.due <= now && !task.vague;
             // Half-open nothing is put off, and open nothing is asked.
             if !asked || !due || lane.gates.circuit != Circuit::Closed {

@@ -1,8 +1,7 @@
 //! The core behind a trait, so that the same worlds can be run on cores that are wrong on purpose.
 
 use redrive::breaker::Circuit;
-use redrive::gates::{Gates, Pace};
-use redrive::outcome::Word;
+use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
     Action, Admission, Cancelled, Carry, Ended, GateStatus, Limits, Past, Queue, Stats, Verdict,
@@ -57,7 +56,7 @@ port! {
     /// Whether a caller's own attempt may start.
     fn admits(&mut self, now: Millis, lane: u32) -> bool;
     /// Hears of a caller's own attempt.
-    fn hear(&mut self, now: Millis, lane: u32, began: Millis, took: Millis, kind: Word, pace: Pace);
+    fn heard(&mut self, now: Millis, lane: u32, policy: u32, began: Millis, ended: &Ended);
     /// Until when a store need not be asked.
     fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis>;
     /// Holds a lane.
@@ -74,6 +73,8 @@ port! {
     fn resume(&mut self, now: Millis, lane: Option<u32>);
     /// Hears of the network.
     fn set_online(&mut self, now: Millis, online: bool);
+    /// A task was handed over.
+    fn visit(&mut self, now: Millis, lane: u32);
     /// Undercuts the curve.
     fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32;
     /// When to poll.

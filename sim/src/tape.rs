@@ -91,6 +91,7 @@ pub fn action(action: Action) -> [f64; 2] {
     match action {
         Action::Start(slot) => [f64::from(slot), 0.0],
         Action::End(slot, reason) => [f64::from(slot), f64::from(reason.code() + REASONS)],
+        Action::LetIn(slot) => [f64::from(slot), f64::from(REASONS - 1)],
         Action::Circuit(lane, (from, to)) => [f64::from(lane), f64::from(1 + 3 * from as u32 + to as u32)],
         Action::Storm(lane, tasks) => [f64::from(lane), f64::from(STORM | tasks)],
     }

@@ -7,7 +7,7 @@ use redrive::time::Millis;
 use crate::book::{Book, MOST_SPREAD, Place, Promise, Task};
 use crate::ensure;
 use crate::event::Answer;
-use crate::line::sum;
+use crate::line::{NEVER, sum};
 use crate::range::{Range, range};
 use crate::violation::Violation;
 
@@ -104,7 +104,8 @@ fn carried(
 /// The verdict itself; where the task stands if it goes on.
 fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Result<Option<usize>, Violation> {
     book.unusable += u32::from(answer.unusable);
-    learn(book, at, answer);
+    let task = &book.tasks[at];
+    learn(book, task.lane, task.policy, answer);
     let by_queue = book.tasks[at].place == Place::InFlight;
     book.stop(at);
     let slot = book.tasks[at].slot;
@@ -189,19 +190,19 @@ fn most_spread(server: u64) -> u64 {
     if server == 0 { 0 } else { (server / 10).clamp(1000, MOST_SPREAD) }
 }
 
-fn learn(book: &mut Book, at: usize, answer: &Answer) {
-    let task = &book.tasks[at];
-    let asked = asked_by(&book.promises[task.policy], answer);
+/// What a lane notes of an attempt's end; whether it was well is its gates' to hear.
+pub(crate) fn learn(book: &mut Book, lane: usize, policy: usize, answer: &Answer) {
+    let asked = asked_by(&book.promises[policy], answer);
     let (now, offline) = (book.line.now, book.offline);
     let longest = book.bounds.max_lane_hold_ms;
-    let lane = &mut book.lanes[task.lane];
-    let answered = matches!(answer.outcome, 0 | 7);
-    if answered {
-        lane.probing = false;
+    let lane = &mut book.lanes[lane];
+    if answer.answered() {
+        (lane.probing, lane.failed_offline) = (false, false);
         lane.longest_call = lane.longest_call.max(answer.took.unwrap_or(0));
     }
-    if answer.outcome == 3 || (offline && matches!(answer.outcome, 1 | 2)) {
+    if offline && matches!(answer.outcome, 1..=3) {
         lane.failed_offline = true;
+        lane.go_dark(now);
     }
     if let Some(ms) = asked {
         lane.hold(now, ms, longest);
@@ -229,6 +230,8 @@ fn worth(promise: &Promise, task: &Task, outcome: u8, status: u16) -> Worth {
         0 | 4 | 6 => Worth::Retry,
         1 | 3 if replayable && promise.retry_network => Worth::Retry,
         2 if replayable && promise.retry_timeouts => Worth::Retry,
+        // Where a caller waits, its own fetch has decided for it.
+        9 if replayable && promise.retry_timeouts && task.wait_until == NEVER => Worth::Retry,
         5 => Worth::Fail(Reason::Vetoed),
         _ => Worth::Fail(Reason::NotRetryable),
     }
@@ -251,11 +254,12 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
         // The earlier of the two: a store's clock may say that the first attempt came after the call's own.
         task.first_sent = Some(task.first_sent.map_or(task.started, |first| first.min(task.started)));
     }
-    let refundable = task.refunds < MOST_REFUNDS;
-    let given_back = matches!(answer.outcome, 3 | 4 | 6);
+    let offline = answer.outcome == 3;
+    let refundable = offline || task.refunds < MOST_REFUNDS;
+    let given_back = offline || matches!(answer.outcome, 4 | 6);
     let outcome = if given_back && !refundable { 1 } else { answer.outcome };
     let worth = by_word(worth(promise, task, outcome, answer.status), task, answer.said.retry);
-    task.unanswered |= matches!(outcome, 1..=3);
+    task.unanswered |= matches!(outcome, 1..=3 | 9);
     if worth == Worth::Success {
         return Expected::Exactly(Verdict::Succeeded);
     }
@@ -267,7 +271,7 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     }
     if given_back && refundable && worth == Worth::Retry {
         task.attempts -= 1;
-        task.refunds += 1;
+        task.refunds += u32::from(!offline);
         let curve = if outcome == 4 { range(&promise.spec, task.refunds, None) } else { Range::NONE };
         return Expected::Again { curve, authorize: false, counts: false };
     }

@@ -125,10 +125,13 @@ fn gate_event(dice: &mut Dice, moods: &[Mood; 8], lanes: u8) -> Event {
     if dice.chance(20) {
         return Event::Ask { lane };
     }
+    if dice.chance(10) {
+        return Event::Visit { lane };
+    }
     let kind = match moods[usize::from(lane)] {
         Mood::Well => dice.pick(&[0, 0, 0, 1]),
         // Mostly outages: one answer among four failures is no evidence of one.
-        Mood::Failing | Mood::Silent => dice.pick(&[2, 2, 2, 2, 2, 2, 2, 0]),
+        Mood::Failing | Mood::Silent => dice.pick(&[2, 2, 2, 2, 2, 2, 2, 2, 3, 0]),
         Mood::Limiting => dice.pick(&[2, 4, 4, 4, 4, 2, 4, 0]),
         Mood::Refusing | Mood::Lying => dice.pick(&[0, 1, 2]),
     };
@@ -243,13 +246,13 @@ fn answer(dice: &mut Dice, mood: Mood) -> Answer {
             let server = (dice.chance(60) && !unusable).then(|| delay(dice));
             Answer { server, limit: dice.chance(40).then(|| delay(dice)), unusable, ..answer }
         }
-        Mood::Silent => plain(dice.pick(&[1, 2, 2, 2, 3]), 0),
+        Mood::Silent => plain(dice.pick(&[1, 2, 2, 2, 3, 9]), 0),
         Mood::Refusing => match dice.below(3) {
             0 => plain(4, 0),
             _ => Answer { server: dice.chance(10).then(|| delay(dice)), ..plain(0, 401) },
         },
         Mood::Lying => {
-            let outcome = dice.pick(&[0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7]);
+            let outcome = dice.pick(&[0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
             let all = [200, 204, 301, 400, 401, 404, 409, 422, 429, 500, 502, 503, 503, 504];
             Answer {
                 server: dice.chance(20).then(|| delay(dice)),

@@ -85,6 +85,30 @@ fn l6_the_ramp_of_a_page_lets_a_crowd_of_tabs_recover() {
 }
 
 #[test]
+fn l6_pages_in_view_let_their_server_recover_within_twice_the_least_time() {
+    for outage in [Outage::Hanging, Outage::Refusing] {
+        let figures = run(&setup(20_000, Backlog::Deep, outage, "in view"), 1).figures;
+        assert!(!figures.collapsed && figures.lost == 0, "{outage:?} {figures:?}");
+        assert!(figures.drained.unwrap() <= 2.0 * IDEAL_S, "{outage:?} {figures:?}");
+    }
+}
+
+/// Of callers who wait for 30 s: the server recovers, and answers nearly all who come after its return.
+#[test]
+fn l6_callers_at_the_door_do_not_keep_their_server_down() {
+    for (clients, gates, outage, least) in [
+        (200, "shipped", Outage::Hanging, 0.98),
+        (200, "shipped", Outage::Refusing, 0.95),
+        (20_000, "shipped", Outage::Hanging, 0.99),
+        (20_000, "in view", Outage::Refusing, 0.8),
+    ] {
+        let figures = run(&setup(clients, Backlog::Deep, outage, gates).awaited(), 1).figures;
+        assert!(!figures.collapsed && figures.drained.unwrap() <= 60.0, "{clients} {outage:?} {figures:?}");
+        assert!(figures.answered.1 >= least, "{clients} {outage:?} {figures:?}");
+    }
+}
+
+#[test]
 fn l6_few_tokens_alone_would_let_them_recover_too() {
     let answered = answered(&setup(20_000, Backlog::Deep, Outage::Hanging, "few tokens, no ramp"));
     assert!(answered > 0.95, "{answered}");
@@ -106,7 +130,7 @@ fn retries_in_time(gates: Gates, calls: u64, policy: &PolicyOptions) -> u32 {
         let mut steps = Vec::new();
         let mut retries = vec![0; calls as usize];
         // The call of a task is told from the others by when it was made.
-        (0..calls).for_each(|call| assert!(client.failed(Fate::Refused, call, calls)));
+        (0..calls).for_each(|call| assert!(client.failed(Fate::Refused, (call, call), calls)));
         let mut now = calls;
         while now < 30_000 {
             let wake = client.act(now, &mut steps);

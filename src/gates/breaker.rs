@@ -81,12 +81,17 @@ pub struct Heard {
     pub by_queue: bool,
 }
 
+/// With many callers waiting it stays open for so long, in ms; half to all of it.
+const SHORTEST: u64 = 500;
+
 /// Knowledge of a server lasts for so long.
 const MEMORY: Millis = Millis::new(60_000);
 
 /// One lane's breaker.
 #[derive(Clone, Debug, Default)]
 pub struct Breaker {
+    /// How many callers wait for it to let them through.
+    pub callers: u32,
     circuit: Circuit,
     /// When that began.
     since: Millis,
@@ -145,11 +150,17 @@ impl Breaker {
         ripe.then(|| self.change(Circuit::HalfOpen, self.until))
     }
 
-    /// Ends an opening with the present millisecond: what began in that is no probe.
-    pub fn hasten(&mut self, now: Millis) {
+    /// Ends an opening by this millisecond: what began in that is no probe.
+    pub fn hasten(&mut self, at: Millis) {
         if self.circuit == Circuit::Open {
-            self.until = self.until.min(now.plus(Millis::new(1)));
+            self.until = self.until.min(at.plus(Millis::new(1)));
         }
+    }
+
+    /// [`Breaker::hasten`] of an opening that counts as none.
+    pub fn spare(&mut self, now: Millis) {
+        self.hasten(now);
+        self.openings = self.openings.saturating_sub(1);
     }
 
     /// Ends an opening that is in doubt: a caller's own attempt is about to ask [`Breaker::admit`].
@@ -239,14 +250,17 @@ impl Breaker {
         self.came_soon && self.record.may_be_chance()
     }
 
-    /// Opens beyond doubt, unless it is open: each time without a closing between for twice as long as before.
+    /// Opens beyond doubt, unless it is open: each time without a closing between for twice as long as before. Where many callers wait it is
+    /// for less: each of them would ask once, and together they ask no more than one who waits alone, each.
     pub fn open(&mut self, rules: &BreakerRules, now: Millis, rng: &mut SplitMix64) -> Option<Change> {
         if self.circuit == Circuit::Open {
             return None;
         }
         self.came_soon = false;
         let doubled = rules.open.get().saturating_mul(1 << self.openings.min(32));
-        let length = doubled.min(rules.max_open.get());
+        let most = rules.max_open.get();
+        let share = most.checked_div(u64::from(self.callers)).unwrap_or(most).max(SHORTEST);
+        let length = doubled.min(most).min(share);
         self.openings = self.openings.saturating_add(1);
         let change = self.change(Circuit::Open, now);
         // Half to all of it, so that those who were turned away together do not come back together.

@@ -37,6 +37,13 @@ const GAPS: u64 = 8;
 const LEAST: u64 = 2000;
 /// and never is it longer.
 const LONGEST: u64 = 256_000;
+/// In view, what is refused at once is asked again after so much, until nothing has succeeded for a minute; then after so many
+/// quarters of the silence.
+const IN_VIEW: u64 = 3000;
+const SHORT: u64 = 60_000;
+const QUARTERS_IN_VIEW: u64 = 6;
+/// For so long another task may take the place of one that has just failed.
+const SPARE: Millis = Millis::new(500);
 /// Slow answers alone begin with a pause of so much.
 const SLOW: u64 = 1000;
 /// A pause that would be shorter is none.
@@ -59,12 +66,14 @@ pub(crate) struct Ramp {
     /// When a regular attempt of the queue last started, and its draw.
     started_at: Millis,
     r32: u32,
-    /// When any attempt of the queue last started.
-    last_at: Millis,
-    /// From when on an extra attempt may go, whatever the pause is.
-    extra_at: Option<Millis>,
+    /// From when until when an extra attempt may go, whatever the pause is.
+    extra_at: Option<(Millis, Millis)>,
+    /// When one may go next for a task that is handed over.
+    visit_at: Millis,
     /// The attempt that started last was an extra one.
     is_extra: bool,
+    /// One of many, whose server was slow to fail: it may be at work on more than it can do.
+    is_busy: bool,
 }
 
 numbered! {
@@ -78,6 +87,8 @@ numbered! {
         OfFew = 1,
         /// One of tens of thousands, such as the tabs of a page: it asks a silent server less often.
         OfMany = 2,
+        /// One of those that is in view: its user waits.
+        InView = 3,
     }
 }
 
@@ -121,16 +132,26 @@ impl Ramp {
         self.pause > 0
     }
 
-    /// Until when its pause lasts, where so many tasks wait, and with `awaited` a caller for one of them; in the past, or zero:
-    /// there is none. A caller makes few attempts, and leaves soon: a pause that outlasts it would only take them away.
-    pub fn shut_until(&self, waiting: u32, awaited: bool) -> Millis {
+    /// Until when its pause lasts, where so many tasks wait, and so many callers; in the past, or zero: there is none. A caller makes
+    /// few attempts, and leaves soon: a pause that outlasts it would only take them away.
+    pub fn shut_until(&self, now: Millis, waiting: u32, callers: u32) -> Millis {
         if !self.pauses() {
             return Millis::ZERO;
         }
         let gaps = self.silence.saturating_mul(GAPS).checked_div(u64::from(waiting)).unwrap_or(u64::MAX);
-        let longest = if awaited { LEAST } else { gaps.max(LEAST) };
+        let longest = match callers {
+            0 => gaps.max(LEAST),
+            _ if self.is_busy => gaps.max(LEAST),
+            _ => LEAST.checked_div(u64::from(callers)).unwrap_or(LEAST).max(SHORTEST),
+        };
         let until = self.ends_at(self.pause.min(longest));
-        self.extra_at.map_or(until, |extra| extra.min(until))
+        self.extra_at.filter(|(_, end)| now < *end).map_or(until, |(extra, _)| extra.min(until))
+    }
+
+    /// A task's own wait where nothing succeeds: in view the ramp decides alone, so that none is longer than its shortest pause.
+    pub fn curb(&self, comeback: Comeback, wait: Millis) -> Millis {
+        let decides = comeback == Comeback::InView && self.failures > 0 && self.is_on();
+        if decides { wait.min(Millis::new(self.pause.max(IN_VIEW) / 2)) } else { wait }
     }
 
     /// When such a pause ends: times 0.5 to 1.5.
@@ -141,9 +162,8 @@ impl Ramp {
 
     /// An attempt of the queue starts. An extra one does not begin the pause anew.
     pub fn start(&mut self, now: Millis, r32: u32) {
-        self.last_at = now;
-        self.is_extra =
-            self.extra_at.take_if(|extra| *extra <= now).is_some() && self.ends_at(self.pause) > now;
+        let extra = self.extra_at.take_if(|(extra, _)| *extra <= now);
+        self.is_extra = extra.is_some_and(|(_, end)| now < end) && self.ends_at(self.pause) > now;
         if !self.is_extra {
             self.started_at = now;
             self.r32 = r32;
@@ -158,15 +178,31 @@ impl Ramp {
 
     /// Lets an extra attempt go at once.
     pub const fn hasten(&mut self) {
-        self.extra_at = Some(Millis::ZERO);
+        self.extra_at = Some((Millis::ZERO, Millis::MAX));
     }
 
-    /// A task was handed over while the pause lasts until `until`: lets an extra attempt go, but none sooner than two seconds after the
-    /// last. Each call adds one request at most, as an awaited one does.
-    pub fn visit(&mut self, until: Millis) {
-        if self.pauses() && until > self.last_at.plus(Millis::new(LEAST + LEAST / 2)) {
-            self.extra_at = Some(self.last_at.plus(Millis::new(LEAST)));
+    /// An attempt failed that may have been its task's own trouble: lets an extra one go, of a task that is due by then.
+    pub fn spare(&mut self, now: Millis) {
+        self.extra_at = Some((now, now.plus(SPARE)));
+    }
+
+    /// A task was handed over: where the server is in trouble, lets an extra attempt go, one in two seconds, and says when. Each call adds one
+    /// request at most, as an awaited one does.
+    pub fn visit(&mut self, now: Millis) -> Option<Millis> {
+        if self.failures == 0 {
+            return None;
         }
+        let at = self.visit_at.max(now);
+        if !matches!(self.extra_at, Some((_, Millis::MAX))) {
+            self.extra_at = Some((at, Millis::MAX));
+            self.visit_at = at.plus(Millis::new(LEAST));
+        }
+        self.extra_at()
+    }
+
+    /// When an extra attempt goes.
+    pub fn extra_at(&self) -> Option<Millis> {
+        self.extra_at.map(|(at, _)| at)
     }
 
     /// Hears how an attempt ended.
@@ -176,6 +212,7 @@ impl Ramp {
         let was_extra = course.by_queue && std::mem::take(&mut self.is_extra);
         if course.healthy {
             self.failures = 0;
+            self.is_busy = false;
             if self.is_on() {
                 self.widen(course, silent);
             }
@@ -205,10 +242,19 @@ impl Ramp {
         self.silence = now.minus(self.silent_since).get();
         // Callers call as often as they like, and each of their failures is no reason to wait still longer.
         let more = if course.by_queue { self.pause / 5 } else { 0 };
-        let quarters = if course.comeback == Comeback::OfMany { QUARTERS_OF_MANY } else { QUARTERS_OF_FEW };
+        let is_few = matches!(course.comeback, Comeback::AtOnce | Comeback::OfFew);
+        // To refuse costs a server little; one that is silent may be at work on more than it can do.
+        self.is_busy = !is_few && course.pace != Pace::Quick;
+        let refused = course.comeback == Comeback::InView && !self.is_busy;
+        let quarters = match refused {
+            true => QUARTERS_IN_VIEW,
+            false if is_few => QUARTERS_OF_FEW,
+            false => QUARTERS_OF_MANY,
+        };
         let by_silence = self.silence.saturating_mul(quarters) / 4;
         let least = self.silence.saturating_mul(2).min(SOON).max(by_silence);
-        self.pause = self.pause.saturating_add(more).max(least).min(LONGEST);
+        let longest = if refused && self.silence <= SHORT { IN_VIEW } else { LONGEST };
+        self.pause = self.pause.saturating_add(more).max(least).min(longest);
     }
 
     /// A healthy answer: no more pauses if it was quick, and shorter ones else, then wider by one for each round that goes well.
@@ -239,162 +285,4 @@ impl Ramp {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ms: u64) -> Millis {
-        Millis::new(ms)
-    }
-
-    /// A ramp of one lane of many that has heard these, so many ms apart: `+` a healthy answer, `!` a quick one, `~` a slow one,
-    /// `-` a failure. And the time.
-    fn after(heard: &str, ms: u64) -> (Ramp, Millis) {
-        heard_by(Comeback::OfMany, heard, ms)
-    }
-
-    fn course(letter: char, comeback: Comeback) -> Course {
-        let pace = match letter {
-            '!' => Pace::Quick,
-            '~' => Pace::Slow,
-            _ => Pace::Fair,
-        };
-        Course { healthy: letter != '-', pace, most: 6, by_queue: false, odd: true, comeback }
-    }
-
-    fn heard_by(comeback: Comeback, heard: &str, ms: u64) -> (Ramp, Millis) {
-        let (mut ramp, mut now) = (Ramp::default(), at(1_000_000));
-        for letter in heard.chars() {
-            now = now.plus(at(ms));
-            ramp.hear(now, course(letter, comeback));
-        }
-        (ramp, now)
-    }
-
-    /// The longest pause it asks for while one task waits.
-    fn pause(after: (Ramp, Millis)) -> u64 {
-        pause_of(after, 1, false)
-    }
-
-    fn pause_of((mut ramp, now): (Ramp, Millis), waiting: u32, awaited: bool) -> u64 {
-        ramp.start(now, u32::MAX);
-        ramp.shut_until(waiting, awaited).minus(now).get()
-    }
-
-    #[test]
-    fn two_failures_in_a_row_begin_no_ramp_and_three_do() {
-        for (heard, begins) in [("", false), ("--+--+--", false), ("---", true), ("+---", true)] {
-            assert_eq!(after(heard, 1000).0.is_on(), begins, "{heard}");
-        }
-        let (ramp, _) = after("--", 1000);
-        assert_eq!((ramp.limit(), ramp.shut_until(1, false)), (u32::MAX, Millis::ZERO));
-    }
-
-    #[test]
-    fn it_begins_with_one_and_widens_by_one_for_each_round_that_goes_well() {
-        // three failures at one moment: no silence yet, and so no pause
-        for (heard, limit) in [("---", 1), ("---+", 2), ("---++", 2), ("---++++", 3), ("---+++++++", 4)] {
-            let (ramp, now) = after(heard, 0);
-            assert_eq!((ramp.limit(), pause((ramp, now))), (limit, 0), "{heard}");
-        }
-        let (ramp, _) = after(&format!("---{}", "+".repeat(100)), 0);
-        assert_eq!(ramp.limit(), 6, "never wider than the lane's limit");
-    }
-
-    #[test]
-    fn a_lane_of_many_pauses_for_two_and_a_half_times_the_silence_and_at_most_six_minutes() {
-        for (ms, failures, pauses) in [(1000, 3, 7500), (1000, 11, 37_500), (60_000, 9, 384_000)] {
-            assert_eq!(pause(after(&"-".repeat(failures), ms)), pauses - 1, "{failures} in {ms} ms each");
-        }
-    }
-
-    #[test]
-    fn a_lane_of_few_pauses_for_a_quarter_of_the_silence() {
-        for (ms, failures, pauses) in [(100, 3, 600), (1000, 3, 1500), (1000, 11, 3750), (60_000, 9, 180_000)]
-        {
-            let found = pause(heard_by(Comeback::OfFew, &"-".repeat(failures), ms));
-            assert_eq!(found, pauses - 1, "{failures} in {ms} ms each");
-        }
-    }
-
-    #[test]
-    fn a_quick_answer_ends_the_pause() {
-        for (answers, pauses) in [("!", 0), ("+!", 0), ("~", 93_750)] {
-            let found = pause(after(&format!("{}{answers}", "-".repeat(21)), 1000));
-            assert!(found.abs_diff(pauses) <= 2, "{answers}: {found}");
-        }
-    }
-
-    #[test]
-    fn hastened_it_lets_an_extra_attempt_go_and_waits_no_longer_for_it() {
-        let (mut ramp, now) = after(&"-".repeat(21), 1000);
-        ramp.start(now, 0);
-        let until = ramp.shut_until(1, false);
-        ramp.hasten();
-        assert!(until > now && ramp.shut_until(1, false) <= now);
-        ramp.start(now.plus(at(500)), u32::MAX);
-        assert_eq!(ramp.shut_until(1, false), until);
-        ramp.hear(now.plus(at(500)), Course { by_queue: true, ..course('-', Comeback::OfMany) });
-        assert_eq!(ramp.shut_until(1, false), until);
-    }
-
-    #[test]
-    fn a_task_that_is_handed_over_lets_an_extra_attempt_go_two_seconds_after_the_last() {
-        let (mut ramp, now) = after(&"-".repeat(21), 1000);
-        ramp.start(now, 0);
-        ramp.visit(ramp.shut_until(1, false));
-        assert_eq!(ramp.shut_until(1, false), now.plus(at(2000)));
-        ramp.start(now.plus(at(3000)), 0);
-        ramp.visit(ramp.shut_until(1, false));
-        assert_eq!(ramp.shut_until(1, false), now.plus(at(5000)), "after the extra one as well");
-    }
-
-    #[test]
-    fn a_lane_that_looks_every_other_second_needs_no_extra_attempt() {
-        let (mut ramp, now) = after(&"-".repeat(21), 1000);
-        ramp.start(now, u32::MAX);
-        ramp.visit(ramp.shut_until(1, true));
-        assert_eq!(ramp.shut_until(1, true), now.plus(at(2999)));
-    }
-
-    #[test]
-    fn a_lane_with_many_tasks_looks_more_often_and_no_more_often_than_every_other_second() {
-        for (waiting, pauses) in [(1, 150_000), (4, 120_000), (8, 60_000), (80, 6000), (8000, 3000)] {
-            let silent = after(&"-".repeat(41), 1000);
-            assert_eq!(pause_of(silent, waiting, false), pauses - 1, "{waiting} tasks wait");
-            assert_eq!(pause_of(silent, waiting, true), 2999, "and a caller for one of them");
-        }
-    }
-
-    #[test]
-    fn the_first_answer_after_a_silence_takes_a_third_of_the_pause_and_each_after_it_two() {
-        for (answers, pauses) in [("+", 50_000), ("++", 16_666), ("+++", 5555), ("++++", 1851), ("+++++", 0)]
-        {
-            let found = pause(after(&format!("{}{answers}", "-".repeat(21)), 1000));
-            assert!(found.abs_diff(pauses) <= 2, "{answers}: {found}");
-        }
-    }
-
-    #[test]
-    fn a_slow_answer_takes_a_quarter_and_below_one_makes_a_pause() {
-        let wide = format!("---{}", "+".repeat(100));
-        for (slow, limit) in [("~", 4), ("~~", 3), ("~~~~~~", 1), ("~~~~~~~", 1)] {
-            assert_eq!(after(&format!("{wide}{slow}"), 0).0.limit(), limit, "{slow}");
-        }
-        assert_eq!(pause(after("---~", 0)), 1499);
-        assert_eq!(pause(after("---~~", 0)), 1874);
-    }
-
-    #[test]
-    fn what_fails_at_the_same_moment_is_one_failure() {
-        let wide = format!("---{}", "+".repeat(100));
-        for (failures, ms, limit) in [("--", 200, 6), ("---", 200, 3), ("-----", 50, 3), ("----", 200, 1)] {
-            let (mut ramp, begun) = after(&wide, 0);
-            let mut now = begun.plus(AT_ONCE);
-            for _ in failures.chars() {
-                ramp.hear(now, Course { by_queue: true, ..course('-', Comeback::OfMany) });
-                now = now.plus(at(ms));
-            }
-            assert_eq!(ramp.limit(), limit, "{failures} {ms} ms apart");
-        }
-    }
-}
+mod tests;

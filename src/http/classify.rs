@@ -28,6 +28,8 @@ pub struct Beside {
     pub unanswered: bool,
     /// The word of the host's own hook: `true` tries again what the rules would not, `false` does not.
     pub said: Option<bool>,
+    /// No caller waits for it.
+    pub handed_over: bool,
 }
 
 /// Classifies one call. `status` counts only with [`Outcome::Response`].
@@ -40,7 +42,7 @@ pub struct Beside {
 ///
 /// The hook's word comes last, and mends no danger: what must not be repeated is not.
 pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside: Beside) -> Class {
-    let class = by_rule(policy, outcome, status, flags, beside.unanswered);
+    let class = by_rule(policy, outcome, status, flags, beside);
     let is_final = matches!(class, Class::Fail(Reason::NotRetryable | Reason::KeyConflict));
     match beside.said {
         Some(true) if is_final && flags.contains(Flags::REPLAYABLE) => Class::Retry,
@@ -49,15 +51,21 @@ pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, be
     }
 }
 
-fn by_rule(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, unanswered: bool) -> Class {
+fn by_rule(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside: Beside) -> Class {
     let replayable = flags.contains(Flags::REPLAYABLE);
     match outcome {
-        Outcome::Response => response(policy, status, flags, unanswered),
+        Outcome::Response => response(policy, status, flags, beside.unanswered),
         Outcome::NetworkError | Outcome::Offline if replayable && policy.retry_network_errors() => {
             Class::Retry
         }
         Outcome::TimedOut if replayable && policy.retry_timeouts() => Class::Retry,
-        Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline => Class::Fail(Reason::NotRetryable),
+        // Where a caller waits, its own `fetch` has decided for it.
+        Outcome::Aborted if replayable && policy.retry_timeouts() && beside.handed_over => Class::Retry,
+        Outcome::NetworkError
+        | Outcome::TimedOut
+        | Outcome::Offline
+        | Outcome::Aborted
+        | Outcome::OwnError => Class::Fail(Reason::NotRetryable),
         // Neither reached the server: nothing to repeat, only something to make up for.
         Outcome::CredentialsFailed | Outcome::Released => Class::Retry,
         Outcome::Vetoed => Class::Fail(Reason::Vetoed),

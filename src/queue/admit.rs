@@ -34,6 +34,8 @@ pub struct Admission {
     pub order: u32,
     /// The caller's own first attempt has just ended, and [`Queue::settle`] follows at once.
     pub started: bool,
+    /// When that attempt began: a caller may have waited for it. Before `created_at`: at that.
+    pub began: Millis,
 }
 
 numbered! {
@@ -72,7 +74,7 @@ impl Queue {
 
     /// Opens a lane and gives its handle; [`NONE`] if there are four million.
     pub fn open_lane(&mut self) -> u32 {
-        self.lanes.open().unwrap_or(NONE)
+        self.lanes.open(self.timeline.now()).unwrap_or(NONE)
     }
 
     /// Forgets a lane, if nothing waits, runs or is held there, its breaker has heard of nothing lately and its
@@ -116,10 +118,15 @@ impl Queue {
     /// Nor is a task taken into an order with its first attempt made: the caller did not
     /// wait for the others, so its outcome could not be told in order.
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
+        self.admit_as(now, admission, State::Waiting)
+    }
+
+    /// [`Queue::admit`], or as a caller at the door.
+    pub(super) fn admit_as(&mut self, now: Millis, admission: &Admission, state: State) -> Option<u32> {
         let now = self.timeline.advance(now);
         let body = u32::try_from(admission.bytes).unwrap_or(u32::MAX);
         let bytes = self.bytes.saturating_add(u64::from(body));
-        if self.depth().saturating_add(self.dead) >= self.limits.capacity
+        if self.depth().saturating_add(self.at_door).saturating_add(self.dead) >= self.limits.capacity
             || bytes.saturating_add(self.dead_bytes) > self.limits.capacity_bytes
         {
             return None;
@@ -139,7 +146,7 @@ impl Queue {
             first_attempt_at: Millis::MAX.into(),
             expires_at: self.timeline.inward(admission.expires_at).into(),
             wait_until: self.timeline.inward(admission.wait_until).into(),
-            not_before: if admission.started { created_at } else { now }.into(),
+            not_before: self.began(now, admission).into(),
             due: now.into(),
             previous_delay: previous_delay.into(),
             bytes: body,
@@ -160,12 +167,21 @@ impl Queue {
         let index = index_of(slot);
         if admission.started {
             self.enter(index, State::Started);
+        } else if state == State::AtDoor {
+            self.hold_back(index, state);
+            self.lanes.refresh(index_of(admission.lane), now);
         } else if self.orders.lead(order, index) {
             self.wait(index, now);
         } else {
             self.hold_back(index, State::Behind);
         }
         Some(slot)
+    }
+
+    /// When the attempt of a task that comes in began.
+    pub(super) fn began(&self, now: Millis, admission: &Admission) -> Millis {
+        let began = self.timeline.inward(admission.began.max(admission.created_at));
+        if admission.started { began.min(now) } else { now }
     }
 
     /// Hears that the caller of a task waits no longer: from now on the task is under `policy`, and no wait ends it. When it is due

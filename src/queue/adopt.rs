@@ -39,8 +39,8 @@ impl Carry {
     /// The bit of [`Carry::marks`] that says: an attempt had no answer. A store sets it for one that its process took along.
     pub const UNANSWERED: u32 = 8;
 
-    /// The carry of a task whose attempt was judged at `now`; before, `refunds` of its attempts had been given back.
-    pub(super) fn of(task: &Task, now: Millis, refunds: u8) -> Carry {
+    /// The carry of a task whose attempt was judged at `now`; before, it had made `attempts`.
+    pub(super) fn of(task: &Task, now: Millis, attempts: u32) -> Carry {
         let unauthorized = u32::from(task.flags.contains(Flags::UNAUTHORIZED));
         Carry {
             phase: task.flags.contains(Flags::PHASED).then_some(task.phase),
@@ -48,7 +48,7 @@ impl Carry {
             marks: unauthorized
                 | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS
                 | if task.refunds.unanswered() { Carry::UNANSWERED } else { 0 },
-            refunded: task.refunds.all() > refunds,
+            refunded: task.attempts < attempts,
             server_wait: task.not_before.get().minus(now),
             hold: Millis::ZERO,
         }
@@ -96,7 +96,7 @@ impl Queue {
             first_attempt_at: self.timeline.inward(past.first_attempt_at).into(),
             expires_at: self.timeline.inward(admission.expires_at).into(),
             wait_until: self.timeline.inward(admission.wait_until).into(),
-            not_before: if admission.started { created_at } else { now }.into(),
+            not_before: self.began(now, admission).into(),
             due: now.into(),
             // Decorrelated jitter that set out from nothing would not spread the first wait.
             previous_delay: if carry.previous_delay == Millis::ZERO { base } else { carry.previous_delay }
@@ -161,7 +161,7 @@ impl Queue {
     pub fn shut_until(&self, now: Millis, lane: u32) -> Option<Millis> {
         let now = self.at(now);
         let lane = self.lanes.slots.get(lane)?;
-        let held = lane.hold.unshared_until();
+        let held = lane.hold.unshared_until().max(lane.dark_until);
         let until = held.max(lane.gates_until(now)).max(lane.gates.pays_at(&self.lanes.rules, now));
         let until = until.max(lane.bucket.opens_at(now));
         (until > now).then(|| self.timeline.outward(until))
@@ -173,9 +173,9 @@ impl Queue {
         self.timeline.inward(now).max(self.timeline.now())
     }
 
-    /// How many more may start over all lanes: none in a pause of everything, or offline.
+    /// How many more may start over all lanes: none in a pause of everything.
     pub const fn vacancies(&self) -> u32 {
-        if self.paused || self.offline {
+        if self.paused {
             return 0;
         }
         self.limits.concurrency.saturating_sub(self.running())

@@ -65,7 +65,9 @@ impl Agendas {
     const fn of(&mut self, state: State) -> Option<(&mut Wheel, &mut Nodes)> {
         match state {
             State::Waiting => Some((&mut self.due, &mut self.nodes)),
-            State::Behind | State::Ready | State::Parked => Some((&mut self.deadlines, &mut self.nodes)),
+            State::Behind | State::Ready | State::Parked | State::AtDoor => {
+                Some((&mut self.deadlines, &mut self.nodes))
+            }
             State::InFlight | State::Started => None,
         }
     }

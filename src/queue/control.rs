@@ -1,11 +1,12 @@
 //! Orders and news of the host: pause, resume, flush, hold, gates, going offline.
 #![forbid(unsafe_code)]
 
-use super::Queue;
 use super::task::State;
+use super::told::Told;
+use super::{Ended, Queue};
 use crate::gates::breaker::{Circuit, Heard};
-use crate::gates::{Ending, Gates, Pace};
-use crate::outcome::Word;
+use crate::gates::{Comeback, Ending, Gates};
+use crate::outcome::Outcome;
 use crate::slots::index_of;
 use crate::time::Millis;
 
@@ -42,22 +43,52 @@ impl Queue {
         }
     }
 
-    /// Offline, nothing starts and no attempt is wasted. Back online, a lane that failed
-    /// meanwhile makes one attempt at a time until any response arrives: the browser's word
-    /// that it is online says nothing about the way to the server. What breakers and ramps have learned may have been
-    /// the network's fault: each lets one attempt go to see.
+    /// Takes a host's word on its network as a hint: where it says that it is offline, each lane makes one attempt now and then to see
+    /// whether that is so, none of which counts, and the first response shows that it is not. Back online, a lane that failed
+    /// meanwhile makes one attempt at a time until any response arrives: that the host is online says nothing about the way to the
+    /// server. What breakers and ramps have learned may have been the network's fault: each lets one attempt go to see.
     pub fn set_online(&mut self, now: Millis, online: bool) {
         let now = self.timeline.advance(now);
-        self.offline = !online;
-        if !online {
-            return;
+        self.turn(now, online);
+    }
+
+    /// [`Queue::set_online`], at a time of the queue's own.
+    fn turn(&mut self, now: Millis, online: bool) {
+        self.lanes.overruled = false;
+        let was_offline = std::mem::replace(&mut self.lanes.offline, !online);
+        if was_offline && !online {
+            return; // said again, it puts nothing off
         }
         for index in 0..self.lanes.slots.end() {
-            if let Some(lane) = self.lanes.at_mut(index).filter(|lane| lane.failed_offline) {
-                lane.failed_offline = false;
+            let Some(lane) = self.lanes.at_mut(index) else { continue };
+            if !online {
+                lane.go_dark(now);
+            } else if std::mem::take(&mut lane.failed_offline) {
                 lane.probing = true;
             }
-            self.hasten(index, now);
+            if online {
+                self.hasten(index, now);
+            } else {
+                self.lanes.refresh(index, now);
+            }
+        }
+    }
+
+    /// An ended attempt as it is to be seen: a host that does not tell of its network says with an attempt that it is offline.
+    pub(super) fn see(&mut self, now: Millis, ended: &Ended) -> Ended {
+        if ended.outcome == Outcome::Offline && !self.lanes.offline && !self.lanes.overruled {
+            self.turn(now, false);
+        }
+        ended.seen(self.lanes.offline)
+    }
+
+    /// A response has come: there is a network, whatever the host says.
+    pub(super) fn overrule_offline(&mut self, now: Millis) {
+        if std::mem::take(&mut self.lanes.offline) {
+            self.lanes.overruled = true;
+            for index in 0..self.lanes.slots.end() {
+                self.hasten(index, now);
+            }
         }
     }
 
@@ -115,33 +146,11 @@ impl Queue {
         self.lanes.rules = gates;
     }
 
-    /// Has tasks whose callers wait end while the breaker of their lane is open, instead of waiting with all others.
-    pub fn set_turns_away(&mut self) {
-        self.turns_away = true;
-    }
-
     /// Since when a lane's breaker has not been closed, if it is not.
     pub fn open_since(&self, lane: u32) -> Option<Millis> {
         let lane = self.lanes.slots.get(lane)?;
         let open = lane.gates.breaker.circuit(self.timeline.now()) != Circuit::Closed;
         open.then(|| self.timeline.outward(lane.open_since))
-    }
-
-    /// Whether a caller's own first attempt may start in a lane, where the host holds those back as well: not with its
-    /// breaker open beyond doubt. Half-open it is the probe. There is no such lane: it may.
-    pub fn admits(&mut self, now: Millis, lane: u32) -> bool {
-        let now = self.timeline.advance(now);
-        let Some(index) = self.live_lane(lane) else { return true };
-        if let Some(lane) = self.lanes.at_mut(index) {
-            lane.gates.breaker.give_way(now);
-        }
-        self.lanes.look(index, now);
-        let (Some(lane), Some(rules)) = (self.lanes.slots.at_mut(index), &self.lanes.rules.breaker) else {
-            return true;
-        };
-        let admitted = lane.gates.breaker.admit(rules, now);
-        self.lanes.refresh(index, now);
-        admitted
     }
 
     /// Whether a retry that this queue does not make itself may go now, and its token with it: the breaker is closed, and
@@ -158,30 +167,42 @@ impl Queue {
         paid
     }
 
-    /// Hears of a caller's own attempt that made no task: what it tells of the server, breaker and budget learn.
-    /// `began`: when the caller asked for it; `took`: how long until it ended.
-    pub fn hear(&mut self, now: Millis, lane: u32, began: Millis, took: Millis, kind: Word, pace: Pace) {
+    /// Hears of a caller's own attempt under `policy` that made no task. `began`: when it began.
+    pub fn heard(&mut self, now: Millis, lane: u32, policy: u32, began: Millis, ended: &Ended) {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return };
-        let healthy = match kind {
-            Word::Success | Word::Healthy => Some(true),
-            // As in `Queue::settle`: offline, a failure says nothing about the server.
-            Word::Failed | Word::Limited => (!self.offline).then_some(false),
-            Word::Nothing => None,
-        };
+        let ended = &self.see(now, ended);
+        let Some(interned) = self.policies.get(policy) else { return };
+        if ended.unusable {
+            self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
+        }
+        let told = Told::of(&interned.policy, ended, self.lanes.offline, false);
         let began = self.timeline.inward(began);
+        self.learn_of(index, now, &told);
         let ending = Ending {
-            heard: Heard { began, healthy, by_queue: false },
-            ended: began.plus(took).min(now),
-            succeeded: kind == Word::Success,
-            pace,
+            heard: Heard { began, healthy: told.healthy, by_queue: false },
+            ended: ended.duration.map_or(now, |took| began.plus(took).min(now)),
+            succeeded: told.healthy == Some(true) && ended.outcome == Outcome::Response && ended.status < 400,
+            pace: told.pace,
             paid: false,
             unsent: false,
             first_failure: false,
-            excused: kind == Word::Limited,
+            excused: told.limited,
         };
         self.lanes.hear(index, now, &ending, &mut self.rng);
         self.lanes.refresh(index, now);
+    }
+
+    /// Holds a lane as an answer under `policy` asks, of which the rest follows: [`Queue::heard`] or [`Queue::settle`].
+    pub fn asked(&mut self, now: Millis, lane: u32, policy: u32, ended: &Ended) {
+        let Some(interned) = self.policies.get(policy) else { return };
+        let told = Told::of(&interned.policy, ended, self.lanes.offline, false);
+        self.hold(now, lane, told.hold);
+    }
+
+    /// Changes how lanes come back that failed: a page has come into view, or has gone.
+    pub const fn set_comeback(&mut self, comeback: Comeback) {
+        self.lanes.rules.ramp = comeback;
     }
 
     /// A task was handed over to a lane, here or in its store: who hands it over may expect that it is tried soon, so that a ramp that
@@ -190,8 +211,7 @@ impl Queue {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return };
         if let Some(lane) = self.lanes.at_mut(index) {
-            let until = lane.ramp_until(now);
-            lane.gates.visit(until);
+            lane.visit(now);
         }
         self.lanes.refresh(index, now);
     }
@@ -199,12 +219,13 @@ impl Queue {
     /// Lets one attempt of a lane go to see how its server does, whatever its breaker or its ramp still had to wait.
     fn hasten(&mut self, index: u32, now: Millis) {
         if let Some(lane) = self.lanes.at_mut(index) {
+            lane.dark_until = Millis::ZERO;
             lane.gates.hasten(now);
         }
         self.lanes.refresh(index, now);
     }
 
-    fn live_lane(&self, handle: u32) -> Option<u32> {
+    pub(super) fn live_lane(&self, handle: u32) -> Option<u32> {
         self.lanes.slots.get(handle).map(|_| index_of(handle))
     }
 

@@ -34,7 +34,7 @@ numbered! {
         LanePaused = 6,
         /// A pause of everything.
         Paused = 7,
-        /// The host is offline.
+        /// The host says that it is offline, and an attempt has not shown otherwise: the lane makes one now and then.
         Offline = 8,
         /// After being offline its lane makes one attempt at a time, and one runs.
         Probing = 9,
@@ -83,6 +83,7 @@ impl Queue {
             State::InFlight => at(Gate::InFlight),
             State::Started => at(Gate::Started),
             State::Parked => at(Gate::Parked),
+            State::AtDoor => self.lane_status(self.lanes.at(task.lane.get()), now, false),
             State::Behind => {
                 let behind = Chain::ahead_of(&self.links, index_of(slot), COUNTED.saturating_sub(1));
                 // And the head, which is in no chain.
@@ -124,7 +125,7 @@ impl Queue {
             Some(lane) if lane.hold.until > now => (Gate::LaneHeld, lane.hold.until),
             Some(lane) if lane.paused => (Gate::LanePaused, Millis::MAX),
             _ if self.paused => (Gate::Paused, Millis::MAX),
-            _ if self.offline => (Gate::Offline, Millis::MAX),
+            Some(lane) if lane.dark_until > now => (Gate::Offline, lane.dark_until),
             Some(lane) if lane.probing && lane.in_flight > 0 => (Gate::Probing, Millis::MAX),
             Some(lane) if lane.gates.breaker.room(now) == 0 => match lane.gates.breaker.circuit(now) {
                 Circuit::Open => (Gate::CircuitOpen, lane.gates.breaker.shut_until(now)),

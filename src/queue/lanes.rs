@@ -10,7 +10,7 @@ use super::fifo::{Fifo, Links};
 use super::hold::Hold;
 use super::rate::{Bucket, Rate};
 use crate::gates::breaker::Circuit;
-use crate::gates::{Ending, Gates, LaneGates, Notice};
+use crate::gates::{Door, Ending, Gates, LaneGates, Notice};
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::time::Millis;
@@ -36,10 +36,18 @@ pub(crate) struct Lane {
     pub failed_offline: bool,
     /// One at a time until any response arrives.
     pub probing: bool,
+    /// Until then nothing starts, since the host says that it is offline: as long as it is, one attempt now and then sees whether that is
+    /// so. In the past: it does.
+    pub dark_until: Millis,
+    /// When the last of them ended, or it went offline.
+    dark_since: Millis,
     /// How many tasks had their first failure here.
     pub first_failures: u32,
     pub ready: Fifo,
     pub parked: Fifo,
+    /// Callers who wait for their first attempt.
+    pub callers: Fifo,
+    pub door: Door,
     pub gates: LaneGates,
     /// When its breaker opened, the first time since it was closed.
     pub open_since: Millis,
@@ -48,7 +56,14 @@ pub(crate) struct Lane {
     average_x8: Option<u64>,
     /// The priority at which it stands in line.
     in_line_at: Option<i32>,
+    /// Its priority in the line of those that let a caller in.
+    door_at: Option<i32>,
 }
+
+/// A host that says it is offline is believed for so long at a time,
+const DARK: Millis = Millis::new(30_000);
+/// or since the last attempt for so long, where its user asks for more.
+const DARK_AT_LEAST: Millis = Millis::new(2_000);
 
 impl Lane {
     /// Takes note of what a call took: `avg += (x - avg) / 8`, the first one as it is.
@@ -72,9 +87,21 @@ impl Lane {
         phase
     }
 
+    /// The host says that it is offline, or an attempt has failed meanwhile.
+    pub fn go_dark(&mut self, now: Millis) {
+        self.dark_since = now;
+        self.dark_until = now.plus(DARK);
+    }
+
+    /// Its user may expect an attempt soon, whatever the host says.
+    pub fn visit(&mut self, now: Millis) {
+        self.dark_until = self.dark_until.min(self.dark_since.plus(DARK_AT_LEAST));
+        self.gates.visit(now);
+    }
+
     /// Whether it may be forgotten. Its pause is the host's to remember: lanes of users who have left are paused for good.
     pub fn is_idle(&self, rules: &Gates, now: Millis) -> bool {
-        let tasks = self.waiting > 0 || self.running() > 0 || self.started > 0;
+        let tasks = self.waiting > 0 || self.running() > 0 || self.started > 0 || self.door.callers > 0;
         !tasks && self.bucket.is_full(now) && self.hold.until <= now && self.gates.is_quiet(rules, now)
     }
 
@@ -85,7 +112,8 @@ impl Lane {
 
     /// [`Lane::room`] for tasks of a store, but for holds that the store knows of.
     pub fn stored_room(&self, now: Millis, limit: u32) -> u32 {
-        if self.paused || self.hold.unshared_until() > now || self.ramp_until(now) > now {
+        if self.paused || self.hold.unshared_until() > now || self.ramp_until(now).max(self.dark_until) > now
+        {
             return 0;
         }
         let limit = if self.probing { 1 } else { limit.min(self.gates.limit(now)) };
@@ -111,7 +139,8 @@ impl Lane {
 
     /// Until when its ramp lets nothing start.
     pub fn ramp_until(&self, now: Millis) -> Millis {
-        self.gates.ramp.shut_until(self.waiting, self.awaited_until > now)
+        let callers = self.door.callers.max(u32::from(self.awaited_until > now));
+        self.gates.ramp.shut_until(now, self.waiting, callers)
     }
 }
 
@@ -123,6 +152,13 @@ pub(crate) struct Lanes {
     longest_hold: Millis,
     line: Fifo,
     links: Links,
+    /// Lanes that let in a caller.
+    doors: Fifo,
+    door_links: Links,
+    /// The host says that it is offline, and nothing has shown otherwise.
+    pub offline: bool,
+    /// The host has said so since, and a response has shown otherwise.
+    pub overruled: bool,
     /// When lanes that keep something back may start it, by hold or breaker.
     holds: Agenda,
     pub rules: Gates,
@@ -140,6 +176,10 @@ impl Lanes {
             longest_hold,
             line: Fifo::default(),
             links: Links::default(),
+            doors: Fifo::default(),
+            door_links: Links::default(),
+            offline: false,
+            overruled: false,
             holds: Agenda::default(),
             rules: Gates::default(),
             rate: None,
@@ -148,14 +188,17 @@ impl Lanes {
     }
 
     /// Opens a lane; `None`: there are too many.
-    pub fn open(&mut self) -> Option<u32> {
-        let bucket = Bucket::new(self.rate);
-        self.slots.insert(Lane { bucket, ..Lane::default() })
+    pub fn open(&mut self, now: Millis) -> Option<u32> {
+        let mut lane = Lane { bucket: Bucket::new(self.rate), ..Lane::default() };
+        if self.offline {
+            lane.go_dark(now);
+        }
+        self.slots.insert(lane)
     }
 
     /// Most attempts at a time in one lane.
     pub const fn limit(&self) -> u32 {
-        self.limit
+        if self.offline { 1 } else { self.limit }
     }
 
     /// Changes that; each lane's [`Lanes::refresh`] must follow.
@@ -192,7 +235,7 @@ impl Lanes {
         self.look(index, now);
         let Some(lane) = self.slots.at_mut(index) else { return };
         let front = lane.ready.front().map(|(priority, _)| priority);
-        let wanted = front.filter(|_| lane.room(now, self.limit) > 0);
+        let wanted = front.filter(|_| lane.room(now, if self.offline { 1 } else { self.limit }) > 0);
         if wanted != lane.in_line_at {
             if let Some(priority) = lane.in_line_at {
                 self.line.remove(&mut self.links, index, priority);
@@ -202,8 +245,22 @@ impl Lanes {
             }
             lane.in_line_at = wanted;
         }
-        let shut_until = lane.shut_until(now);
-        if front.is_some() && shut_until > now {
+        let caller = lane.callers.front().map(|(priority, _)| priority);
+        let wanted = caller.filter(|_| lane.lets_in(now));
+        if wanted != lane.door_at {
+            if let Some(priority) = lane.door_at {
+                self.doors.remove(&mut self.door_links, index, priority);
+            }
+            if let Some(priority) = wanted {
+                self.doors.push(&mut self.door_links, index, priority);
+            }
+            lane.door_at = wanted;
+        }
+        let own = front.map_or(Millis::ZERO, |_| lane.shut_until(now).max(lane.dark_until));
+        let theirs = caller.map_or(Millis::ZERO, |_| lane.door_until(now));
+        // The earlier of the two that is to come.
+        let shut_until = if own > now && theirs > now { own.min(theirs) } else { own.max(theirs) };
+        if shut_until > now {
             if !self.holds.contains(index) || self.holds.due_of(index) != shut_until {
                 self.holds.push(index, shut_until);
             }
@@ -225,7 +282,10 @@ impl Lanes {
     pub fn hear(&mut self, index: u32, now: Millis, ending: &Ending, rng: &mut SplitMix64) {
         self.look(index, now);
         let Some(lane) = self.slots.at_mut(index) else { return };
+        lane.gates.breaker.callers = lane.door.callers;
+        lane.gates.others = lane.waiting > 0;
         let (storm, change) = lane.gates.hear(&self.rules, now, ending, self.limit, rng);
+        lane.door.hear(ending.heard.healthy, ending.pace, lane.gates.breaker.circuit(now));
         if let Some(tasks) = storm {
             self.notices.push((index, Notice::Storm(tasks)));
         }
@@ -257,6 +317,11 @@ impl Lanes {
     /// The lane whose turn it is.
     pub fn front(&self) -> Option<u32> {
         self.line.front().map(|(_, index)| index)
+    }
+
+    /// The lane that lets in the next caller.
+    pub fn front_door(&self) -> Option<u32> {
+        self.doors.front().map(|(_, index)| index)
     }
 
     /// When the next hold ends that keeps something back.

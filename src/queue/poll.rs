@@ -30,6 +30,8 @@ pub enum Action {
     Start(u32),
     /// The task of this slot has ended; the slot is free.
     End(u32, Reason),
+    /// The caller at the door with this handle may send its first attempt; the handle is free.
+    LetIn(u32),
     /// The breaker of this lane has changed its state.
     Circuit(u32, Change),
     /// In this lane so many tasks failed for the first time for each success lately that it is a retry storm.
@@ -53,6 +55,7 @@ impl Queue {
             before = actions.len();
             self.end_what_is_late(now, actions);
             self.tell(actions);
+            self.let_in(now, actions);
             self.start(now, actions);
             let room = BATCH.saturating_sub(actions.len());
             let mut chances = std::mem::take(&mut self.last_chances);
@@ -144,6 +147,7 @@ impl Queue {
     pub(super) fn has_work(&self) -> bool {
         !self.last_chances.is_empty()
             || !self.lanes.notices.is_empty()
+            || self.lanes.front_door().is_some()
             || (self.may_start() && self.lanes.front().is_some())
     }
 
@@ -164,7 +168,7 @@ impl Queue {
         let waits = self
             .tasks
             .get(slot)
-            .is_some_and(|task| matches!(task.state, State::Ready | State::Parked | State::Behind));
+            .is_some_and(|task| !matches!(task.state, State::Waiting | State::InFlight | State::Started));
         let index = index_of(slot);
         // It may have been started and come back meanwhile: then its deadline is watched anew.
         if !waits || self.agendas.contains(index) {
@@ -185,7 +189,7 @@ impl Queue {
         self.end(index, reason, actions);
     }
 
-    fn end(&mut self, index: u32, reason: Reason, actions: &mut Vec<Action>) {
+    pub(super) fn end(&mut self, index: u32, reason: Reason, actions: &mut Vec<Action>) {
         actions.push(Action::End(self.tasks.handle(index), reason));
         self.detach(index);
         self.forget(index);

@@ -16,7 +16,7 @@ pub struct Stats {
     pub depth: u32,
     /// Attempts of the queue that run.
     pub in_flight: u32,
-    /// When the next attempt may start, if nothing else comes between; none in a pause of everything, or offline.
+    /// When the next attempt may start, if nothing else comes between; none in a pause of everything.
     pub next_attempt_at: Option<Millis>,
     /// How many calls brought a `Retry-After` that could not be read.
     pub unusable_retry_after: u32,
@@ -73,7 +73,8 @@ impl Queue {
             return None;
         }
         let now = self.timeline.now();
-        let shut_until = self.lanes.at(task.lane.get()).map_or(Millis::ZERO, |lane| lane.shut_until(now));
+        let lane = self.lanes.at(task.lane.get());
+        let shut_until = lane.map_or(Millis::ZERO, |lane| lane.shut_until(now).max(lane.dark_until));
         let ready = task.state == State::Ready;
         let due = if ready { task.due.get() } else { self.agendas.at(index_of(slot)) }.max(shut_until);
         Some(self.timeline.outward(due))
@@ -109,7 +110,7 @@ impl Queue {
 
     /// Tasks held, waiting or in flight, without those that a store has leased.
     pub fn depth(&self) -> u32 {
-        self.tasks.len().saturating_sub(self.leased)
+        self.tasks.len().saturating_sub(self.leased).saturating_sub(self.at_door)
     }
 
     /// Attempts of the queue that run.
@@ -125,7 +126,7 @@ impl Queue {
     /// Everything at once, as it is at `now`.
     pub fn stats(&mut self, now: Millis) -> Stats {
         let now = self.at(now);
-        let next = if self.paused || self.offline { Millis::MAX } else { self.next_due_at() };
+        let next = if self.paused { Millis::MAX } else { self.next_due_at() };
         let lanes = (0..self.lanes.slots.end()).filter_map(|index| {
             let lane: &Lane = self.lanes.at(index)?;
             let held = lane.hold.until > now;

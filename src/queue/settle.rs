@@ -3,9 +3,10 @@
 
 use super::lanes::Lanes;
 use super::task::{Refunds, State, Task};
+use super::told::Told;
 use super::{Carry, Ended, Queue};
+use crate::gates::Ending;
 use crate::gates::breaker::Heard;
-use crate::gates::{Ending, Pace};
 use crate::http::classify::{Beside, Class, classify};
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::slots::index_of;
@@ -22,8 +23,6 @@ const REFRESHED: u8 = MOST_UNAUTHORIZED_REFUNDS + 1;
 /// Up to this attempt `Retry-After: 0` means now: past it the curve decides, so that a server that
 /// always says so is not asked without a pause.
 const LAST_AT_ONCE: u32 = 3;
-
-const TOO_MANY_REQUESTS: u32 = 429;
 
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
 const FAILED_BEFORE: u32 = 1;
@@ -85,24 +84,24 @@ impl Queue {
         };
         let (lane, by_queue, began) = (task.lane.get(), task.state == State::InFlight, task.not_before.get());
         let paid = task.flags.contains(Flags::BUDGET);
-        let (leased, refunds) = (task.flags.contains(Flags::LEASED), task.refunds.all());
+        let (leased, attempts) = (task.flags.contains(Flags::LEASED), task.attempts);
         let index = index_of(slot);
         if ended.unusable {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
         }
-        let asked = self.learn(index, now, ended);
-        let limited = ended.status == TOO_MANY_REQUESTS && asked > Millis::ZERO;
-        let excused = limited || self.is_own_trouble(index);
+        let ended = &self.see(now, ended);
+        let Some(told) = self.learn(index, now, ended) else { return (Verdict::Stale, Carry::default()) };
+        let excused = told.limited || self.is_own_trouble(index);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
-        let healthy = self.healthy(index, ended);
+        let healthy = told.healthy;
         let ending = Ending {
             heard: Heard { began, healthy, by_queue },
             ended: ended.duration.filter(|_| !by_queue).map_or(now, |took| began.plus(took).min(now)),
             succeeded: verdict == Verdict::Succeeded,
             paid,
             unsent: ended.outcome.is_unsent(),
-            pace: self.pace(index, ended),
+            pace: told.pace,
             first_failure: healthy == Some(false) && self.attempts(slot) == 1,
             excused,
         };
@@ -113,9 +112,9 @@ impl Queue {
         let verdict = self.reconsider(index, now, verdict);
         let mut carry = Carry::default();
         if let (Verdict::Retry { .. } | Verdict::Parked, Some(task)) = (verdict, self.tasks.at(index)) {
-            carry = Carry::of(task, now, refunds);
+            carry = Carry::of(task, now, attempts);
         }
-        carry.hold = asked;
+        carry.hold = told.hold;
         match verdict {
             Verdict::Succeeded | Verdict::Cancelled | Verdict::Exhausted(_) => self.forget(index),
             Verdict::Retry { .. } | Verdict::Parked if leased => self.forget(index),
@@ -147,39 +146,25 @@ impl Queue {
         verdict
     }
 
-    /// Tells the lane of the attempt, whatever becomes of the task. Gives the wait that its answer asked of the lane.
-    fn learn(&mut self, index: u32, now: Millis, ended: &Ended) -> Millis {
-        let Some(task) = self.tasks.at(index) else { return Millis::ZERO };
-        let Some(interned) = self.policies.at(task.policy.get()) else { return Millis::ZERO };
-        let Some(lane) = self.lanes.at_mut(task.lane.get()) else { return Millis::ZERO };
-        match ended.outcome {
-            Outcome::Response | Outcome::RedirectRefused => {
-                lane.probing = false;
-                if let Some(duration) = ended.duration {
-                    lane.observe(duration);
-                }
-            }
-            Outcome::Offline => lane.failed_offline = true,
-            Outcome::NetworkError | Outcome::TimedOut if self.offline => lane.failed_offline = true,
-            _ => {}
-        }
-        // A Retry-After holds the lane only where it speaks for the whole server; a rate limit
-        // always does, on a success too. Longer than the policy allows, either is ignored.
-        let usable = |delay: &Millis| *delay <= interned.policy.max_retry_after();
-        let refused = ended.outcome == Outcome::Response && matches!(ended.status, 429 | 503);
-        let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
-        let rate_limit = ended.rate_limit.filter(|_| answered && !ended.partitioned).filter(usable);
-        let asked = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
-        let asked = asked.unwrap_or(Millis::ZERO);
-        self.lanes.hold(task.lane.get(), now, asked);
-        asked
+    /// Tells the lane of the attempt, whatever becomes of the task.
+    fn learn(&mut self, index: u32, now: Millis, ended: &Ended) -> Option<Told> {
+        let task = self.tasks.at(index)?;
+        let (lane, cancelled) = (task.lane.get(), task.flags.contains(Flags::CANCEL_REQUESTED));
+        let policy = &self.policies.at(task.policy.get())?.policy;
+        let told = Told::of(policy, ended, self.lanes.offline, cancelled);
+        self.learn_of(lane, now, &told);
+        Some(told)
     }
 
-    /// How long the answer took, by what the attempt was given.
-    fn pace(&self, index: u32, ended: &Ended) -> Pace {
-        let policy = self.tasks.at(index).and_then(|task| self.policies.at(task.policy.get()));
-        let timeout = policy.map_or(Millis::ZERO, |interned| interned.policy.attempt_timeout());
-        ended.duration.map_or(Pace::Fair, |took| Pace::of(took, timeout))
+    /// A lane takes note of an ended attempt, before its gates do.
+    pub(super) fn learn_of(&mut self, lane: u32, now: Millis, told: &Told) {
+        if told.shows_online() {
+            self.overrule_offline(now);
+        }
+        if let Some(lane) = self.lanes.at_mut(lane) {
+            lane.learn(now, told);
+        }
+        self.lanes.hold(lane, now, told.hold);
     }
 
     /// Whether a failure of this attempt would be the task's own trouble: it has failed before, and since its first attempt its
@@ -189,21 +174,6 @@ impl Queue {
         let failed_by = task.first_attempt_at.get();
         let lane = self.lanes.at(task.lane.get());
         task.attempts > FAILED_BEFORE && lane.is_some_and(|lane| lane.gates.went_well_since(failed_by))
-    }
-
-    /// Whether the server of a task answered as one that works; `None`: nothing was learned about it.
-    fn healthy(&self, index: u32, ended: &Ended) -> Option<bool> {
-        let task = self.tasks.at(index)?;
-        match ended.outcome {
-            Outcome::RedirectRefused => Some(true),
-            Outcome::Response => {
-                let listed = self.policies.at(task.policy.get())?.policy.retryable().contains(ended.status);
-                Some(!listed && (ended.said != Some(true) || ended.status < 500))
-            }
-            // A lost connection may be the network's fault, the server's, or cut by hand: it says nothing.
-            _ if self.offline || task.flags.contains(Flags::CANCEL_REQUESTED) => None,
-            outcome => (!outcome.is_unsent()).then_some(false),
-        }
     }
 
     /// The verdict on a detached task. `by_queue`: the attempt was one of the queue's own.
@@ -218,12 +188,17 @@ impl Queue {
         task.flags = task.flags.without(Flags::BUDGET);
         let given_back =
             matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
-        let refundable = task.refunds.all() < MOST_REFUNDS;
+        // While offline a lane asks seldom, and may for days.
+        let refundable = task.refunds.all() < MOST_REFUNDS || ended.outcome == Outcome::Offline;
         // Past the limit of refunds the attempt counts, as one that got no answer.
         let outcome = if given_back && !refundable { Outcome::NetworkError } else { ended.outcome };
-        let beside = Beside { unanswered: task.refunds.unanswered(), said: ended.said };
+        let handed_over = task.wait_until.get() == Millis::MAX;
+        let beside = Beside { unanswered: task.refunds.unanswered(), said: ended.said, handed_over };
         let class = classify(&interned.policy, outcome, ended.status, task.flags, beside);
-        let unanswered = matches!(outcome, Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline);
+        let unanswered = matches!(
+            outcome,
+            Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline | Outcome::Aborted
+        );
         task.refunds = task.refunds.with_unanswered(unanswered);
         if class == Class::Success {
             return Verdict::Succeeded;
@@ -265,7 +240,9 @@ impl Queue {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         task.attempts = task.attempts.saturating_sub(1);
-        task.refunds = task.refunds.with_one();
+        if outcome != Outcome::Offline {
+            task.refunds = task.refunds.with_one();
+        }
         let mut wait = Wait::default();
         if outcome == Outcome::CredentialsFailed {
             let draw = backoff::Draw { r32, phase: task.phase, previous: None };
@@ -324,6 +301,8 @@ impl Queue {
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay.get()) };
         let curve = backoff::delay(policy, task.attempts, draw);
         task.previous_delay = curve.into();
+        let lane = self.lanes.at(task.lane.get());
+        let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
         let at_once = server == Some(Millis::ZERO) && task.attempts <= LAST_AT_ONCE;
         let curve = given.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };

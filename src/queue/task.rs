@@ -79,6 +79,8 @@ pub(crate) enum State {
     Ready,
     /// Waits for a resume, and in the agenda of deadlines.
     Parked,
+    /// No task: a caller that waits for its first attempt, and in the agenda of deadlines.
+    AtDoor,
     /// An attempt of the queue runs; counted in the limits.
     InFlight,
     /// The caller's own first attempt has just ended; counted in no limit.

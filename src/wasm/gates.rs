@@ -3,11 +3,14 @@
 use wasm_bindgen::prelude::*;
 
 use super::queue::{CoreQueue, given};
+use crate::codes::Said;
 use crate::gates::breaker::BreakerRules;
 use crate::gates::budget::BudgetRules;
-use crate::gates::{Comeback, Gates, OnStorm, Pace};
-use crate::outcome::Word;
+use crate::gates::{Comeback, Gates, OnStorm, WhenOpen};
+use crate::outcome::{Flags, Outcome};
 use crate::queue::rate::Rate;
+use crate::queue::{Admission, Ended};
+use crate::slots::NONE;
 use crate::time::Millis;
 
 #[wasm_bindgen]
@@ -36,10 +39,61 @@ impl CoreQueue {
         });
     }
 
-    /// Has tasks whose callers wait end while the breaker of their lane is open.
-    #[wasm_bindgen(js_name = setTurnsAway)]
-    pub fn set_turns_away(&mut self) {
-        self.queue.set_turns_away();
+    /// Says what is done with awaited calls while a circuit is open, by the numbers of [`WhenOpen`].
+    #[wasm_bindgen(js_name = setWhenOpen)]
+    pub fn set_when_open(&mut self, code: u32) {
+        self.queue.set_when_open(WhenOpen::ALL.get(code as usize).copied().unwrap_or_default());
+    }
+
+    /// Changes how lanes come back, by the numbers of [`Comeback`].
+    #[wasm_bindgen(js_name = setComeback)]
+    pub fn set_comeback(&mut self, code: u32) {
+        self.queue.set_comeback(Comeback::ALL.get(code as usize).copied().unwrap_or_default());
+    }
+
+    /// Whether a call that waits until `wait_until` may be sent, by the numbers of [`crate::queue::Entry`]. `early`: it is not to be sent
+    /// at once in any case.
+    pub fn call(
+        &mut self,
+        now: f64,
+        lane: u32,
+        #[wasm_bindgen(js_name = waitUntil)] wait_until: f64,
+        early: bool,
+    ) -> u32 {
+        self.queue.call(Millis::from_f64(now), lane, Millis::from_f64(wait_until), early).code()
+    }
+
+    /// Puts such a call at the door of its lane, and gives its handle; none: there is no room.
+    pub fn stand(
+        &mut self,
+        now: f64,
+        lane: u32,
+        policy: u32,
+        priority: i32,
+        #[wasm_bindgen(js_name = createdAt)] created_at: f64,
+        #[wasm_bindgen(js_name = expiresAt)] expires_at: f64,
+        #[wasm_bindgen(js_name = waitUntil)] wait_until: f64,
+    ) -> u32 {
+        let admission = Admission {
+            lane,
+            policy,
+            priority,
+            bytes: 0,
+            flags: Flags::default(),
+            created_at: Millis::from_f64(created_at),
+            expires_at: Millis::from_f64(expires_at),
+            wait_until: Millis::from_f64(wait_until),
+            order: NONE,
+            started: false,
+            began: Millis::ZERO,
+        };
+        self.queue.stand(Millis::from_f64(now), &admission).unwrap_or(NONE)
+    }
+
+    /// Whether the caller of a stored task, which waits until `wait_until`, is not to wait any longer: the circuit is open.
+    #[wasm_bindgen(js_name = endsWait)]
+    pub fn ends_wait(&self, lane: u32, #[wasm_bindgen(js_name = waitUntil)] wait_until: f64) -> bool {
+        self.queue.ends_wait(lane, Millis::from_f64(wait_until))
     }
 
     /// Since when a lane's breaker has not been closed; NaN: it is closed.
@@ -76,8 +130,7 @@ impl CoreQueue {
         self.queue.leave_own(Millis::from_f64(now), lane, Millis::from_f64(entered_at), sent);
     }
 
-    /// Whether a caller's own first attempt may start in a lane whose open breaker holds those back as well. Half-open
-    /// it is the probe.
+    /// Whether a caller's own first attempt may start, whatever is done with those that may not: half-open it is the probe.
     pub fn admits(&mut self, now: f64, lane: u32) -> bool {
         self.queue.admits(Millis::from_f64(now), lane)
     }
@@ -93,13 +146,39 @@ impl CoreQueue {
         self.queue.circuit(lane, Millis::from_f64(now)).code()
     }
 
-    /// Hears of a caller's own attempt that made no task: when it began, and how it ended, by the numbers of
-    /// [`Word`]. `took`: how long its answer took, of the `timeout` that it was given; infinite or 0: it was given none.
-    pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32, took: f64, timeout: f64) {
-        let (now, began) = (Millis::from_f64(now), Millis::from_f64(began));
-        let kind = Word::ALL.get(kind as usize).copied().unwrap_or(Word::Nothing);
-        let took = Millis::from_f64(took);
-        let pace = Pace::of(took, Millis::from_f64(timeout));
-        self.queue.hear(now, lane, began, took, kind, pace);
+    /// Hears of a caller's own attempt that made no task: when it began, and how it ended, in the terms of `settle`. `only_hold`: of
+    /// no more than the wait that its answer asks of the lane.
+    pub fn heard(
+        &mut self,
+        now: f64,
+        lane: u32,
+        policy: u32,
+        began: f64,
+        outcome: u32,
+        status: u32,
+        #[wasm_bindgen(js_name = serverDelayMs)] server_delay_ms: f64,
+        #[wasm_bindgen(js_name = durationMs)] duration_ms: f64,
+        #[wasm_bindgen(js_name = rateLimitMs)] rate_limit_ms: f64,
+        partitioned: bool,
+        said: u32,
+        #[wasm_bindgen(js_name = onlyHold)] only_hold: bool,
+    ) {
+        let ended = Ended {
+            outcome: Outcome::from_code(outcome),
+            status,
+            server_delay: given(server_delay_ms),
+            duration: given(duration_ms),
+            rate_limit: given(rate_limit_ms),
+            partitioned,
+            unusable: false,
+            said: Said::ALL.get(said as usize).and_then(|said| said.word()),
+            delay: None,
+        };
+        let now = Millis::from_f64(now);
+        if only_hold {
+            self.queue.asked(now, lane, policy, &ended);
+        } else {
+            self.queue.heard(now, lane, policy, Millis::from_f64(began), &ended);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::prelude::*;
 
-use super::queue::CoreQueue;
+use super::queue::{CoreQueue, given};
 use crate::outcome::Flags;
 use crate::queue::{Admission, Carry, Past};
 use crate::slots::NONE;
@@ -32,7 +32,7 @@ impl CoreQueue {
         phase: f64,
         #[wasm_bindgen(js_name = previousDelayMs)] previous_delay_ms: f64,
         marks: u32,
-        started: bool,
+        #[wasm_bindgen(js_name = startedAt)] started_at: f64,
     ) -> u32 {
         let admission = Admission {
             lane,
@@ -44,7 +44,8 @@ impl CoreQueue {
             expires_at: Millis::from_f64(expires_at),
             wait_until: Millis::from_f64(wait_until),
             order: NONE,
-            started,
+            started: !started_at.is_nan(),
+            began: given(started_at).unwrap_or_default(),
         };
         let carry = Carry {
             phase: (phase >= 0.0).then_some(phase as u32),
@@ -80,7 +81,7 @@ impl CoreQueue {
         self.queue.shut_until(Millis::from_f64(now), lane).map_or(0.0, Millis::to_f64)
     }
 
-    /// How many more may start over all lanes; 0 while everything is paused, or offline.
+    /// How many more may start over all lanes; 0 while everything is paused.
     pub fn vacancies(&self) -> u32 {
         self.queue.vacancies()
     }

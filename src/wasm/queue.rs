@@ -106,8 +106,8 @@ impl CoreQueue {
     }
 
     /// Takes a task; none if the queue is full. Infinity: no such limit. `order` none: it is in no
-    /// order. `started`: the caller's own first attempt has just ended, and `settle` follows at
-    /// once; not with an order.
+    /// order. `startedAt`: when the caller's own first attempt began, which has just ended, so that `settle` follows at
+    /// once; NaN: there was none. Not with an order.
     pub fn admit(
         &mut self,
         now: f64,
@@ -120,7 +120,7 @@ impl CoreQueue {
         #[wasm_bindgen(js_name = expiresAt)] expires_at: f64,
         #[wasm_bindgen(js_name = waitUntil)] wait_until: f64,
         order: u32,
-        started: bool,
+        #[wasm_bindgen(js_name = startedAt)] started_at: f64,
     ) -> u32 {
         let admission = Admission {
             lane,
@@ -132,7 +132,8 @@ impl CoreQueue {
             expires_at: Millis::from_f64(expires_at),
             wait_until: Millis::from_f64(wait_until),
             order,
-            started,
+            started: !started_at.is_nan(),
+            began: given(started_at).unwrap_or_default(),
         };
         self.queue.admit(Millis::from_f64(now), &admission).unwrap_or(NONE)
     }

@@ -1,10 +1,13 @@
 /** S18: IndexedDB that is denied, blocked, or never answers. Calls go on as fetch would, retried from memory. */
 
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
-import { launch } from './chromium.ts'
+import { launch, launchOn } from './chromium.ts'
 import { labOrigin, openLab } from './lab.ts'
 import { answersOfAServer, callAll, expectServedFromMemory } from './storage-faults.ts'
 
@@ -59,6 +62,20 @@ test('S18 a frame in a sandbox, without an origin of its own: the same', async (
     lab.open({ durable: true, allowMemory: true, principal: 'ann', idempotency: { origins: [url] } })
   }, origin.url)
   await expectServedFromMemory(frame, await callAll(frame, `${origin.url}/api`), /allow site data/)
+})
+
+test('S18 a user who has blocked site data: the same', async () => {
+  const profile = mkdtempSync(join(tmpdir(), 'redrive-blocked-'))
+  mkdirSync(join(profile, 'Default'))
+  const blocked = { profile: { default_content_setting_values: { cookies: 2 } } }
+  writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(blocked))
+  const context = await launchOn(profile)
+  onTestFinished(async () => {
+    await context.close()
+    rmSync(profile, { recursive: true, force: true, maxRetries: 3 })
+  })
+  const page = await openLab(context, origin)
+  await expectServedFromMemory(page, await callAll(page, `${origin.url}/api`), /allow site data/)
 })
 
 /** Another tab of the site, whose page does as it likes with the database. */

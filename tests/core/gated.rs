@@ -2,13 +2,13 @@
 
 use redrive::breaker::{BreakerRules, Circuit};
 use redrive::budget::BudgetRules;
-use redrive::gates::{Gates, OnStorm, Pace};
-use redrive::outcome::Word;
-use redrive::queue::{Action, Gate, Limits};
+use redrive::gates::{Gates, OnStorm};
+use redrive::queue::{Action, Ended, Gate, Limits};
+use redrive::task::Outcome;
 use redrive::time::Millis;
 use serde_json::Value;
 
-use crate::rig::{Rig, setup_with};
+use crate::rig::{Rig, ended, setup_with};
 
 /// A breaker as the package has it by default, but that takes a moment's failures for an outage, and stays open for longer.
 pub const BREAKER: BreakerRules = BreakerRules {
@@ -51,8 +51,18 @@ pub fn gated(gates: Gates, limits: Limits, policy: Value) -> Rig {
 impl Rig {
     /// A caller's own attempt of this very moment ended, in a failure or not.
     pub fn hear(&mut self, healthy: bool) {
-        let kind = if healthy { Word::Success } else { Word::Failed };
-        self.queue.hear(self.time(), self.lane, self.time(), Millis::ZERO, kind, Pace::Fair);
+        let status = if healthy { 200 } else { 503 };
+        self.hear_of(self.time(), &ended(Outcome::Response, status));
+    }
+
+    /// A caller's own attempt that began at `began` has ended like this.
+    pub fn hear_of(&mut self, began: Millis, ended: &Ended) {
+        self.queue.heard(self.time(), self.lane, self.policy, began, ended);
+    }
+
+    /// The same of this very moment, whose caller has left: nothing is learned.
+    pub fn hear_nothing(&mut self) {
+        self.hear_of(self.time(), &ended(Outcome::OwnError, 0));
     }
 
     /// So many failures of callers' own attempts as open the breaker, and the news of it.

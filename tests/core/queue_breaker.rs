@@ -4,9 +4,8 @@ use crate::gated::{BREAKER, OPEN_AT_MOST, breaker, gated, roomy};
 use crate::rig::{NOTHING, Rig, ended, second};
 use Circuit::{Closed, HalfOpen, Open};
 use redrive::breaker::{BreakerRules, Circuit};
-use redrive::gates::{Gates, Pace};
-use redrive::outcome::Word;
-use redrive::queue::{Action, Gate, Limits, Past};
+use redrive::gates::Gates;
+use redrive::queue::{Action, Ended, Gate, Limits, Past};
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
@@ -88,7 +87,8 @@ fn what_an_attempt_says_of_the_server_counts_by_kind() {
         (Outcome::RedirectRefused, 302, false),
         (Outcome::NetworkError, 0, true),
         (Outcome::TimedOut, 0, true),
-        (Outcome::Offline, 0, false),
+        (Outcome::OwnError, 0, false),
+        (Outcome::Aborted, 0, false),
         (Outcome::CredentialsFailed, 0, false),
         (Outcome::Released, 0, false),
         (Outcome::Vetoed, 0, false),
@@ -132,12 +132,12 @@ fn a_limit_that_names_its_end_is_no_outage_unless_the_probe_meets_it() {
 
 #[test]
 fn a_callers_own_attempt_is_excused_by_a_limit_too() {
-    for (kind, opens) in [(Word::Limited, false), (Word::Failed, true)] {
+    for (server_delay, opens) in [(Some(Millis::new(1000)), false), (None, true)] {
         let mut rig = setup();
         for _ in 0..5 {
-            rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, kind, Pace::Fair);
+            rig.hear_of(rig.time(), &Ended { server_delay, ..ended(Outcome::Response, 429) });
         }
-        assert_eq!(rig.circuit() == Open, opens, "{kind:?}");
+        assert_eq!(rig.circuit() == Open, opens, "{server_delay:?}");
     }
 }
 
@@ -200,7 +200,7 @@ fn what_began_while_it_was_open_does_not_close_it_past_half_open() {
     let began = rig.time();
     rig.wait(OPEN_AT_MOST + 1000);
     for _ in 0..10 {
-        rig.queue.hear(rig.time(), rig.lane, began, Millis::ZERO, Word::Success, Pace::Fair);
+        rig.hear_of(began, &ended(Outcome::Response, 200));
     }
     assert_eq!(rig.circuit(), HalfOpen);
     assert_eq!(rig.news(), [(Open, HalfOpen)]);
@@ -215,7 +215,7 @@ fn what_began_after_its_time_was_up_counts_though_nobody_looked_before() {
     rig.wait(OPEN_AT_MOST);
     let began = rig.time();
     rig.wait(500);
-    rig.queue.hear(rig.time(), rig.lane, began, Millis::ZERO, Word::Success, Pace::Fair);
+    rig.hear_of(began, &ended(Outcome::Response, 200));
     assert_eq!(rig.news(), [(Open, HalfOpen), (HalfOpen, Closed)]);
 }
 
@@ -237,7 +237,7 @@ fn a_callers_probe_is_the_only_one_until_it_is_heard_of_or_lapses() {
     assert_eq!(rig.queue.room(rig.time(), rig.lane), 0);
     // Heard of, and nothing was learned: another may.
     rig.wait(1000);
-    rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Nothing, Pace::Fair);
+    rig.hear_nothing();
     assert_eq!(rig.circuit(), HalfOpen);
     assert!(rig.queue.admits(rig.time(), rig.lane));
     assert_eq!(rig.start(), NOTHING);
@@ -249,8 +249,9 @@ fn a_callers_probe_is_the_only_one_until_it_is_heard_of_or_lapses() {
 }
 
 #[test]
-fn a_probe_that_was_not_sent_leaves_its_place_to_the_next() {
-    for outcome in [Outcome::Released, Outcome::CredentialsFailed, Outcome::Vetoed, Outcome::Offline] {
+fn a_probe_that_says_nothing_leaves_its_place_to_the_next() {
+    let unsent = [Outcome::Released, Outcome::CredentialsFailed, Outcome::Vetoed];
+    for outcome in unsent.into_iter().chain([Outcome::OwnError, Outcome::Aborted]) {
         let mut rig = setup();
         rig.open_circuit();
         let (probe, next) = (rig.add(), rig.add());

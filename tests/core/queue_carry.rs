@@ -63,8 +63,15 @@ fn judged_alike(policy: &serde_json::Value) {
         });
         stays.wait(20);
         leases.wait(20);
+        let online = ended.outcome != Outcome::Offline;
+        for rig in [&mut stays, &mut leases] {
+            rig.queue.set_online(rig.time(), online);
+        }
         let there = judge(&mut stays, resident, &ended);
         assert_eq!(judge(&mut leases, slot, &ended), there, "{ended:?}");
+        for rig in [&mut stays, &mut leases] {
+            rig.queue.set_online(rig.time(), true);
+        }
         let (verdict, carry) = there;
         verdicts.push(verdict);
         let unsent = matches!(ended.outcome, Outcome::CredentialsFailed | Outcome::Released);

@@ -5,8 +5,7 @@ use crate::gated::{OPEN_AT_MOST, breaker, budget, gated, roomy};
 use crate::rig::{NOTHING, Rig, ended, second};
 use redrive::breaker::Circuit;
 use redrive::budget::BudgetRules;
-use redrive::gates::{Gates, OnStorm, Pace};
-use redrive::outcome::Word;
+use redrive::gates::{Gates, OnStorm};
 use redrive::queue::{Action, Gate, Limits, Past, Verdict};
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
@@ -33,7 +32,7 @@ fn the_gates_are_asked_in_order_and_the_first_that_is_shut_is_named() {
     rig.queue.pause(Some(rig.lane));
     rig.queue.pause(None);
     rig.queue.set_online(rig.time(), false);
-    (0..3).for_each(|_| rig.hear(false));
+    (0..3).for_each(|_| rig.hear_of(rig.time(), &ended(Outcome::NetworkError, 0)));
     assert_eq!(rig.circuit(), Circuit::Closed, "nothing is learned offline");
     rig.queue.set_online(rig.time(), true);
     (0..3).for_each(|_| rig.hear(false));
@@ -50,7 +49,7 @@ fn the_gates_are_asked_in_order_and_the_first_that_is_shut_is_named() {
     rig.queue.resume(rig.time(), Some(rig.lane));
     assert_eq!(rig.gate(slot), Gate::Paused);
     rig.queue.resume(rig.time(), None);
-    assert_eq!(rig.gate(slot), Gate::Offline);
+    assert_eq!((rig.gate(slot), rig.until(slot)), (Gate::Offline, Rig::at(30_000)));
     rig.queue.set_online(rig.time(), true);
     assert_eq!((rig.gate(slot), rig.until(slot)), (Gate::CircuitOpen, Rig::at(3001)), "one may go to see");
     rig.wait(1);
@@ -138,7 +137,7 @@ fn the_probe_of_a_breaker_is_exempt_from_an_empty_budget() {
 
 #[test]
 fn a_retry_that_was_not_sent_gets_its_token_back_and_a_probe_none() {
-    for outcome in [Outcome::Released, Outcome::CredentialsFailed, Outcome::Vetoed, Outcome::Offline] {
+    for outcome in [Outcome::Released, Outcome::CredentialsFailed, Outcome::Vetoed] {
         let mut rig = gated(budget(2.0, 0.0), roomy(), json!({}));
         let slot = failed(&mut rig);
         rig.wait(1000);
@@ -176,7 +175,7 @@ fn a_success_of_anybody_brings_its_share_back() {
     rig.answer(slots[1], 404);
     assert_eq!(rig.tokens(), 0.25, "healthy, and no success");
     rig.hear(true);
-    rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Healthy, Pace::Fair);
+    rig.hear_of(rig.time(), &ended(Outcome::Response, 404));
     assert_eq!(rig.tokens(), 0.5);
     let call = rig.admit(|admission| admission.started = true);
     rig.answer(call, 204);

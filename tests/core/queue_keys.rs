@@ -53,7 +53,9 @@ fn s8_the_keys_age_outlives_missing_credentials() {
     let mut rig = setup(json!({ "maxAttempts": 3, "keyTtlMs": 2000 }));
     let slot = rig.admit(late);
     rig.starts();
+    rig.queue.set_online(rig.time(), false);
     assert_eq!(rig.settle(slot, Outcome::Offline, 0, None), retry_in(0), "it may have arrived");
+    rig.queue.set_online(rig.time(), true);
     rig.wait(100);
     rig.starts();
     assert_eq!(rig.settle(slot, Outcome::CredentialsFailed, 0, None), retry_in(1000));

@@ -1,10 +1,10 @@
 //! Failures that say little of a server: of a task that has failed before, and those heard of after a later answer.
 
 use crate::gated::{ENOUGH, OPEN_AT_MOST, breaker, gated, roomy};
-use crate::rig::Rig;
+use crate::rig::{Rig, ended};
 use redrive::breaker::Circuit::{Closed, Open};
-use redrive::gates::Pace;
-use redrive::outcome::Word;
+use redrive::queue::Ended;
+use redrive::task::Outcome;
 use redrive::time::Millis;
 use serde_json::json;
 
@@ -82,8 +82,8 @@ fn l6_failures_that_ended_before_an_answer_that_was_heard_of_are_no_row() {
         }
         rig.wait(1);
         for _ in 0..ENOUGH {
-            let took = Millis::new(took);
-            rig.queue.hear(rig.time(), rig.lane, began, took, Word::Failed, Pace::Fair);
+            let duration = Some(Millis::new(took));
+            rig.hear_of(began, &Ended { duration, ..ended(Outcome::Response, 503) });
         }
         assert_eq!(rig.circuit() == Open, opens, "an answer: {answers}, failures after {took} ms");
     }

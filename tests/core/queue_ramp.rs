@@ -1,12 +1,11 @@
 //! How a lane comes back once its breaker was open: as fast as goes well, and what that keeps back is woken in time.
 
 use crate::gated::{BREAKER, OPEN_AT_MOST, breaker, gated, roomy};
-use crate::rig::{Rig, limits};
+use crate::rig::{Rig, ended, limits};
 use redrive::breaker::{BreakerRules, Circuit};
 use redrive::budget::BudgetRules;
-use redrive::gates::{Comeback, Gates, Pace};
-use redrive::outcome::Word;
-use redrive::queue::{Gate, Limits};
+use redrive::gates::{Comeback, Gates};
+use redrive::queue::{Ended, Gate, Limits};
 use redrive::task::Outcome;
 use redrive::time::Millis;
 use serde_json::json;
@@ -17,6 +16,23 @@ fn ramped() -> Gates {
 
 /// Longer than any opening.
 const LONG: u64 = 75_001;
+
+/// What an answer takes, of the default timeout.
+const QUICK: u64 = 625;
+const FAIR: u64 = 5_000;
+const SLOW: u64 = 5_010;
+
+/// An attempt of the queue has a success that took long.
+fn answer_slowly(rig: &mut Rig, slot: u32) {
+    let duration = Some(Millis::new(SLOW));
+    rig.queue.settle(rig.time(), slot, &Ended { duration, ..ended(Outcome::Response, 200) });
+}
+
+/// A caller's own attempt has just had a success that took so long.
+fn hear_in(rig: &mut Rig, took: u64) {
+    let duration = Some(Millis::new(took));
+    rig.hear_of(rig.time(), &Ended { duration, ..ended(Outcome::Response, 200) });
+}
 
 /// The breaker is half-open, and so many of the callers' calls have failed meanwhile, a second apart.
 fn reopened(gates: Gates, limits: Limits, failures: u32) -> Rig {
@@ -70,7 +86,7 @@ fn l1_a_pause_between_two_attempts_is_named_and_ends_by_the_clock() {
     let mut rig = reopened(ramped(), roomy(), 12);
     let (first, second) = (rig.add(), rig.add());
     assert_eq!(rig.start(), [first]);
-    rig.answer(first, 200);
+    answer_slowly(&mut rig, first);
     assert!(rig.start().is_empty());
     let (gate, until) = (rig.gate(second), rig.until(second));
     assert_eq!(gate, Gate::Ramp);
@@ -86,7 +102,7 @@ fn l1_healthy_answers_end_the_pause_before_its_time() {
     let mut rig = reopened(ramped(), roomy(), 12);
     let (first, second) = (rig.add(), rig.add());
     assert_eq!(rig.start(), [first]);
-    rig.answer(first, 200);
+    answer_slowly(&mut rig, first);
     assert_eq!(rig.gate(second), Gate::Ramp);
     (0..4).for_each(|_| rig.hear(true));
     assert_eq!(rig.start(), [second]);
@@ -94,14 +110,14 @@ fn l1_healthy_answers_end_the_pause_before_its_time() {
 
 #[test]
 fn l1_a_quick_answer_to_a_callers_own_call_ends_the_pause_at_once() {
-    for (pace, starts) in [(Pace::Quick, true), (Pace::Fair, false), (Pace::Slow, false)] {
+    for (took, starts) in [(QUICK, true), (FAIR, false), (SLOW, false)] {
         let mut rig = reopened(ramped(), roomy(), 12);
         let (first, second) = (rig.add(), rig.add());
         assert_eq!(rig.start(), [first]);
-        rig.answer(first, 200);
+        answer_slowly(&mut rig, first);
         assert_eq!(rig.gate(second), Gate::Ramp);
-        rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Success, pace);
-        assert_eq!(rig.start().contains(&second), starts, "{pace:?}");
+        hear_in(&mut rig, took);
+        assert_eq!(rig.start().contains(&second), starts, "{took} ms");
     }
 }
 
@@ -206,7 +222,7 @@ fn an_answer_after_half_of_its_timeout_narrows_it() {
     rig.open_circuit();
     rig.wait(LONG);
     for _ in 0..5 {
-        rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Success, Pace::Slow);
+        hear_in(&mut rig, SLOW / 10);
     }
     rig.start();
     assert_eq!(rig.circuit(), Circuit::Closed);

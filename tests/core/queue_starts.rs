@@ -150,7 +150,7 @@ fn a_paused_queue_starts_nothing_until_it_is_resumed() {
 }
 
 #[test]
-fn offline_nothing_starts_and_back_online_a_failed_lane_probes() {
+fn offline_nothing_starts_soon_and_back_online_a_failed_lane_probes() {
     let mut rig = setup(json!({}));
     let other = rig.queue.open_lane();
     let slots = [rig.add(), rig.add(), rig.add()];

@@ -3,8 +3,7 @@
 use crate::gated::{OPEN_AT_MOST, breaker, gated, roomy};
 use crate::rig::{NOTHING, Rig, retry_in, second};
 use redrive::breaker::{BreakerRules, Circuit};
-use redrive::gates::{Gates, Pace};
-use redrive::outcome::Word;
+use redrive::gates::{Gates, WhenOpen};
 use redrive::queue::{Action, BATCH, Verdict};
 use redrive::task::Reason;
 use redrive::time::Millis;
@@ -12,7 +11,7 @@ use serde_json::json;
 
 fn setup() -> Rig {
     let mut rig = gated(breaker(), roomy(), json!({}));
-    rig.queue.set_turns_away();
+    rig.queue.set_when_open(WhenOpen::Fail);
     rig
 }
 
@@ -159,7 +158,7 @@ fn a_caller_that_leaves_as_the_probe_makes_room_for_the_next() {
     let lane = rig.lane;
     assert!(rig.queue.admits(rig.time(), lane));
     assert!(!rig.queue.admits(rig.time(), lane));
-    rig.queue.hear(rig.time(), lane, rig.time(), Millis::ZERO, Word::Nothing, Pace::Fair);
+    rig.hear_nothing();
     assert!(rig.queue.admits(rig.time(), lane));
 }
 
@@ -179,7 +178,7 @@ fn a_wait_that_the_gates_let_end_too_late_for_its_caller_is_not_begun() {
 fn s8_an_opening_that_may_be_chance_gives_way_to_a_callers_call_and_not_to_what_waits() {
     let rules = BreakerRules::DEFAULT;
     let mut rig = gated(Gates { breaker: Some(rules), ..Gates::default() }, roomy(), json!({}));
-    rig.queue.set_turns_away();
+    rig.queue.set_when_open(WhenOpen::Fail);
     while rig.circuit() == Circuit::Closed {
         rig.wait(700);
         rig.hear(false);

@@ -55,6 +55,7 @@ impl Rig {
             wait_until: Millis::MAX,
             order: NONE,
             started: false,
+            began: Millis::ZERO,
         }
     }
 
@@ -112,7 +113,7 @@ impl Rig {
         let starts = self.poll().into_iter().map(|action| match action {
             Action::Start(slot) => slot,
             Action::End(slot, reason) => panic!("{slot} ended: {reason:?}"),
-            Action::Circuit(..) | Action::Storm(..) => panic!("{action:?}"),
+            Action::LetIn(_) | Action::Circuit(..) | Action::Storm(..) => panic!("{action:?}"),
         });
         starts.collect()
     }

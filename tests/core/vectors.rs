@@ -236,6 +236,8 @@ fn outcome_of(row: &Value) -> Outcome {
         "vetoed",
         "released",
         "redirect_refused",
+        "own_error",
+        "aborted",
     ];
     let name = row["outcome"].as_str().unwrap();
     Outcome::from_code(u32::try_from(names.iter().position(|known| *known == name).unwrap()).unwrap())
@@ -245,7 +247,11 @@ fn outcome_of(row: &Value) -> Outcome {
 fn every_ended_call_is_classified_as_the_rows_say() {
     for row in vectors("classify.json") {
         let policy = policy(row["policy"].clone());
-        let beside = Beside { unanswered: row["unanswered"] == true, said: row["shouldRetry"].as_bool() };
+        let beside = Beside {
+            unanswered: row["unanswered"] == true,
+            said: row["shouldRetry"].as_bool(),
+            handed_over: row["handedOver"] == true,
+        };
         let got = match classify(&policy, outcome_of(&row), u32_of(&row["status"]), flags_of(&row), beside) {
             Class::Success => "success",
             Class::Retry => "retry",

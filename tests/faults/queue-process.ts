@@ -69,7 +69,13 @@ export async function queueProcess<O extends Order>(member: Member<O>): Promise<
     // nothing may be forgotten before it is judged
     retention: { maxTerminal: 1_000_000, maxDeadLetters: 1_000_000 },
     // a crash costs an attempt, and here there are many
-    policy: { maxAttempts: MAX_ATTEMPTS, initialDelayMs: 100, maxDelayMs: 400, attemptTimeoutMs: 10_000 },
+    policy: {
+      policyId: 'default',
+      maxAttempts: MAX_ATTEMPTS,
+      initialDelayMs: 100,
+      maxDelayMs: 400,
+      attemptTimeoutMs: 10_000,
+    },
     fetch: send,
     seed: BigInt(seed),
   })

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import axios, { type AxiosInstance } from 'axios'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BodyNotReplayableError } from '../../js/index.ts'
 import { ADAPTERS, eventually, failure, setup } from './axios-setup.ts'
+import { window } from './jsdom.ts'
 
 interface NodeFormData {
   append(name: string, value: unknown, options: { knownLength: number; filename: string }): void
@@ -73,6 +74,26 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
       expect(other.headers).toEqual(first?.headers)
       expect(other.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true)
     }
+  })
+
+  test('the form of jsdom, where it is the global one, is sent as axios sends it', async () => {
+    vi.stubGlobal('FormData', window.FormData)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { server, api } = await setup(adapter)
+    const form = () => {
+      const data = new window.FormData()
+      data.append('name', 'Zoë')
+      return data
+    }
+    // without redrive, for comparison
+    await api.post('/', form(), { redrive: false }).catch(() => {})
+    server.reply(503)
+    await api.post('/', form())
+    const sent = server.requests.map(({ headers, body }) => [
+      headers['content-type']?.replace(/boundary=.*/, ''),
+      String(body).replace(/^--.*$/gm, ''),
+    ])
+    expect(sent).toEqual([sent[0], sent[0], sent[0]])
   })
 
   test.each([

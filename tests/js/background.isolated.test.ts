@@ -7,7 +7,7 @@ import { AlarmClock } from '../../js/cloudflare/alarm-clock.ts'
 import { AlarmRun } from '../../js/cloudflare/alarm-run.ts'
 import { resolveObjectOptions } from '../../js/cloudflare/object-options.ts'
 import { workerFetch } from '../../js/cloudflare/worker-fetch.ts'
-import { presets, type RetryPolicy, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { presets, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock } from '../../js/testing.ts'
@@ -235,14 +235,14 @@ describe('a field that is given holds for both, and only the others differ', () 
     return { awaited, handedOver: await gaps((queue) => queue.enqueue(ORDERS, post)) }
   }
 
-  test('maxAttempts', async () => {
-    const { awaited, handedOver } = await gapsOf({ policy: { maxAttempts: 3 } }, 20 * MINUTE_MS)
+  test('maxAttempts of a policy with a name', async () => {
+    const { awaited, handedOver } = await gapsOf({ policy: { policyId: 'three', maxAttempts: 3 } }, 20 * MINUTE_MS)
     expect([awaited.length, handedOver.length]).toEqual([2, 2])
     expect(Math.max(...awaited)).toBeLessThanOrEqual(1_000)
     expect(Math.min(...handedOver)).toBeGreaterThan(800)
   })
 
-  test.each<[what: string, policy: Partial<RetryPolicy>, forMs: number, gaps: readonly number[]]>([
+  test.each<[what: string, policy: NonNullable<RetryQueueOptions['policy']>, forMs: number, gaps: readonly number[]]>([
     ['a field of a curve', { initialDelayMs: 100, jitterType: 'NONE' }, 3_100, [100, 200, 400, 800, 1_600]],
     // background waits know nothing of a table
     ['a table', { strategy: 'table', delaysMs: [1_000, 2_000] }, 10_000, [1_000, 2_000, 2_000, 2_000, 2_000]],

@@ -1,6 +1,11 @@
+import { openAsBlob, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import axios from 'axios'
 import { expect, test } from 'vitest'
-import { BodyNotReplayableError } from '../../js/index.ts'
+import { attachToAxios } from '../../js/adapters/axios.ts'
+import { BodyNotReplayableError, type RetryQueue } from '../../js/index.ts'
 import { markOf, ORDERS, setup } from './setup.ts'
+import { freshPath } from './sqlite/setup.ts'
 
 interface Sent {
   readonly bytes: Uint8Array
@@ -224,4 +229,45 @@ test.each<[what: string, body: () => BodyInit]>([
   await clock.advance(3_000)
   expect((await answer).status).toBe(200)
   expect(sent).toHaveLength(3)
+})
+
+const viaAxios = (queue: RetryQueue, body: BodyInit) => {
+  const api = axios.create({ adapter: 'fetch' })
+  attachToAxios(api, queue)
+  return api.post(ORDERS, body)
+}
+
+test.each<[what: string, send: (queue: RetryQueue, file: File) => Promise<unknown>]>([
+  ['fetch', (queue, body) => queue.fetch(ORDERS, { method: 'POST', body })],
+  ['enqueue', (queue, body) => queue.enqueue(ORDERS, { method: 'POST', body })],
+  ['Axios', viaAxios],
+])('the error of a file that was changed, or deleted, since it was picked names it: %s', async (_, send) => {
+  for (const change of [(path: string) => writeFileSync(path, 'longer than it was'), rmSync]) {
+    const { queue, server } = await setup()
+    const path = freshPath()
+    writeFileSync(path, 'as picked')
+    const file = new File([await openAsBlob(path)], 'report.pdf')
+    change(path)
+    const error = await send(queue, file).then(String, (thrown: DOMException) => thrown)
+    expect(error).toMatchObject({
+      name: 'NotReadableError',
+      message: expect.stringMatching(/'report\.pdf' .*changed.*pick it again/),
+      cause: { name: 'NotReadableError' },
+    })
+    expect(`${error}`).not.toContain(dirname(path))
+    expect(server.hits).toBe(0)
+  }
+})
+
+test('the error of another body that cannot be read is its own', async () => {
+  const { queue } = await setup()
+  const path = freshPath()
+  writeFileSync(path, 'as picked')
+  const blob = await openAsBlob(path)
+  rmSync(path)
+  const words = 'The blob could not be read'
+  await expect(queue.fetch(ORDERS, { method: 'POST', body: blob })).rejects.toThrow(words)
+  const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('broken')) })
+  const request = new Request(ORDERS, { method: 'POST', body: broken, duplex: 'half' } as RequestInit)
+  await expect(queue.fetch(request)).rejects.toThrow('broken')
 })

@@ -47,6 +47,14 @@ export interface Told {
   readonly text: string
 }
 
+/** It has a name, so its attempts are those of tasks, too. */
+const SHORT = {
+  policyId: 'default',
+  strategy: 'fixed',
+  initialDelayMs: 1,
+  jitterType: 'NONE',
+  maxAttempts: 3,
+} as const
 const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const
 
 export abstract class Scenario {
@@ -80,7 +88,7 @@ export abstract class Scenario {
       preload: 'never',
       breaker: false,
       ...options,
-      policy: { strategy: 'fixed', initialDelayMs: 1, jitterType: 'NONE', maxAttempts: 3, ...options.policy },
+      policy: { ...SHORT, ...options.policy },
     })
     for (const name of EVENT_NAMES) queue.on(name, (payload) => this.tell(`event ${name}`, payload))
     queue.on('queued', ({ task }) => this.#ids.add(task.taskId))

@@ -1,4 +1,4 @@
-/** An open circuit as callers meet it: who waits for an answer fails at once, what is handed over waits for its server. */
+/** An open circuit with `whenOpen: 'fail'`: an awaited call fails at once, what is enqueued or deferred waits for its server. */
 
 import axios from 'axios'
 import { expect, onTestFinished, test } from 'vitest'
@@ -14,7 +14,7 @@ const ONCE = { redrive: { policy: { maxAttempts: 1 } } } as const
 const OPEN_MS = 6_250
 
 const POST = { method: 'POST', body: 'tea' } as const
-const BREAKER = { openMs: OPEN_MS, maxOpenMs: 60_000 }
+const BREAKER = { openMs: OPEN_MS, maxOpenMs: 60_000, whenOpen: 'fail' } as const
 const defaults = ({ breaker, ...options }: RetryQueueOptions = {}) =>
   setup({ retryBudget: {}, ...options, breaker: { ...BREAKER, ...breaker } })
 type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
@@ -44,7 +44,7 @@ async function untilHalfOpen(fakes: Queues) {
   expect(circuit(fakes)).toBe('HALF_OPEN')
 }
 
-test('S8 by default an awaited call fails at once, and its error says since when, until when, and what to do', async () => {
+test('S8 an awaited call fails at once, and its error says since when, until when, and what to do', async () => {
   const fakes = await defaults()
   const { hits, at } = await open(fakes)
   await fakes.clock.advance(1_000)

@@ -1,5 +1,6 @@
 /** redrive/core: what each function takes and gives. The rows of tests/vectors/ are in *-vectors.test.ts. */
 
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { loadCore } from '../../js/core.ts'
 
@@ -55,6 +56,13 @@ test('a body counts as what fetch would send', () => {
   const form = new URLSearchParams({ a: '1', b: 'ü' })
   expect(key({ body: form })).toBe(key({ body: 'a=1&b=%C3%BC', contentType: 'application/x-www-form-urlencoded' }))
   expect(key({ body: 'ü' })).toBe(key({ body: new TextEncoder().encode('ü'), contentType: 'text/plain;charset=UTF-8' }))
+})
+
+test('what another realm has made is taken as one’s own', () => {
+  const form = Object.assign(Object.create({ toString: () => 'a=1' }), { [Symbol.toStringTag]: 'URLSearchParams' })
+  expect(key({ body: form })).toBe(key({ body: new URLSearchParams('a=1') }))
+  expect(key({ body: runInNewContext('new Uint8Array([97]).buffer') })).toBe(key({ body: new Uint8Array([97]) }))
+  expect(key({ body: runInNewContext('({ a: 1 })') })).toBe(key({ body: { a: 1 } }))
 })
 
 test('bytes count the same however they are held', () => {

@@ -22,7 +22,7 @@ test('300,000 tasks take 110 bytes each of the core at most, for which its memor
     flags: 1,
     createdAt: 1,
     ...never,
-    started: false,
+    startedAt: Number.NaN,
   }
   const before = memory.buffer.byteLength
   let { buffer } = memory

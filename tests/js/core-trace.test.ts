@@ -14,7 +14,7 @@ test('S21 four simulated worlds, call by call, get the answers of the native cor
   expect(lines.length).toBeGreaterThan(2_000)
   const named = new Set(lines.map((line) => line.split(' ')[0]))
   const calls = ['admit', 'settle', 'poll', 'cancel', 'pause', 'resume', 'setOnline', 'flush', 'dropLane']
-  for (const name of [...calls, 'adopt', 'hold', 'gates', 'hear', 'admits', 'state']) {
+  for (const name of [...calls, 'adopt', 'hold', 'gates', 'heard', 'visit', 'admits', 'state']) {
     expect(named, name).toContain(name)
   }
   let at = 0

@@ -32,7 +32,7 @@ function setup() {
   }
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
   const never = { createdAt: START, expiresAt: Infinity, waitUntil: Infinity }
-  const leased = { now: START, lane, policy, priority: 0, bytes: 10, flags, ...never, started: false }
+  const leased = { now: START, lane, policy, priority: 0, bytes: 10, flags, ...never, startedAt: Number.NaN }
   const adopt = (past: Partial<typeof UNTRIED> = {}) => adoptBy(core, { ...leased, ...UNTRIED, attempts: 2, ...past })
   const settle = (slot: number, outcome: number, status: number, serverDelayMs = Number.NaN) => {
     const none = { durationMs: Number.NaN, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID }
@@ -89,7 +89,7 @@ test('S8 the second 401 parks, with the marks of both', () => {
 test('an answer says what it asked of its lane, whatever held that before, and tells when the task may start', () => {
   const { core, lane, settled } = setup()
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
-  const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, true)
+  const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, START)
   const end = (slot: number, serverDelayMs: number) => {
     const ended = { now: START, slot, outcome: OUTCOME_RESPONSE, status: 503, serverDelayMs }
     return settled({ ...ended, durationMs: 5, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID })
@@ -106,7 +106,7 @@ test('the gates of a breaker have their names: open until when, then the one att
   core.gates(new Float64Array([1, 0, 60_000, 60_000, 0, 0, 0, 0, 0]))
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const flags = FLAG_REPLAYABLE | FLAG_KEYED
-  const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, false)
+  const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, Number.NaN)
   const failed = admit(START)
   core.poll(START)
   core.settle(START, failed, OUTCOME_RESPONSE, 503, Number.NaN, 5, Number.NaN, false, false, 0, Number.NaN)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { EnqueueInit } from '../../js/index.ts'
 import { always, gaps, ORDERS, setup } from './setup.ts'
 
 test('the receipt names task, key and durability, and the first attempt is the queue’s', async () => {
@@ -86,4 +87,76 @@ test('expiresAt in the past ends the task without an attempt', async () => {
   await clock.settle()
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'expired', attemptNumber: 0 })
   expect(server.hits).toBe(0)
+})
+
+test.each<
+  [
+    what: string,
+    input: string | Request,
+    init: EnqueueInit,
+    sent: readonly [method: string, type: string, body: string],
+  ]
+>([
+  ['as JSON, by POST', ORDERS, { json: { sku: 1 } }, ['POST', 'application/json', '{"sku":1}']],
+  ['by another method', ORDERS, { json: [1], method: 'PUT' }, ['PUT', 'application/json', '[1]']],
+  [
+    'under its own type',
+    ORDERS,
+    { json: 1, headers: { 'Content-Type': 'application/ld+json' } },
+    ['POST', 'application/ld+json', '1'],
+  ],
+  ['null, which is JSON', ORDERS, { json: null, body: null }, ['POST', 'application/json', 'null']],
+  [
+    'a Request',
+    new Request(ORDERS, { method: 'PATCH', headers: { 'x-own': 'a' } }),
+    { json: '' },
+    ['PATCH', 'application/json', '""'],
+  ],
+  ['nothing', ORDERS, { json: undefined, method: 'POST', body: 'tea' }, ['POST', 'text/plain;charset=UTF-8', 'tea']],
+])('json is sent %s', async (_, input, init, sent) => {
+  const { queue, server } = await setup()
+  const { taskId } = await queue.enqueue(input, init)
+  expect((await queue.result(taskId)).task.status).toBe('SUCCEEDED')
+  const [request] = server.requests
+  expect([request?.method, request?.headers.get('content-type'), request?.body]).toEqual(sent)
+  if (input instanceof Request) expect(request?.headers.get('x-own')).toBe('a')
+})
+
+test('json is sent as it was when it was given', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503)
+  const json = { sku: 1 }
+  const enqueued = queue.enqueue(ORDERS, { json })
+  json.sku = 2
+  await enqueued
+  await clock.advance(1_000)
+  expect(server.requests.map(({ body }) => body)).toEqual(['{"sku":1}', '{"sku":1}'])
+})
+
+test.each<[what: string, init: EnqueueInit, meant: string]>([
+  ['beside a body', { json: 1, body: 'tea' }, 'json: expected what JSON can hold, and no `body` beside it'],
+  ['beside an empty body', { json: 1, body: '' }, 'json: expected what JSON can hold, and no `body` beside it'],
+  ['that has no JSON', { json: () => {} }, 'JSON'],
+  ['that has a circle', { json: circle() }, 'circular'],
+  ['of a GET', { json: 1, method: 'GET' }, 'GET'],
+])('json %s is refused, unsent', async (_, init, meant) => {
+  const { queue, server } = await setup()
+  const refused = queue.enqueue(ORDERS, { method: 'POST', ...init })
+  await expect(refused).rejects.toThrow(TypeError)
+  await expect(refused).rejects.toThrow(meant)
+  expect(server.hits).toBe(0)
+  expect(queue.stats().depth).toBe(0)
+})
+
+function circle(): object {
+  const circle: { own?: object } = {}
+  circle.own = circle
+  return circle
+}
+
+test('a Request in place of an init, whose json is a method, is enqueued as it is', async () => {
+  const { queue, server } = await setup()
+  const { taskId } = await queue.enqueue(ORDERS, new Request(ORDERS, { method: 'POST', body: 'tea' }))
+  await queue.result(taskId)
+  expect(server.requests.map(({ method, body }) => [method, body])).toEqual([['POST', 'tea']])
 })

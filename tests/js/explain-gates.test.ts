@@ -58,8 +58,12 @@ test('offline, said by a process that did not see it come', async () => {
   scene.queue.pause()
   const taskId = await enqueued(scene)
   goOffline()
+  scene.server.fail()
   const second = await scene.open()
-  expect(await waitOf(second, taskId)).toMatchObject({ text: 'waits for the network', data: { gate: 'offline' } })
+  expect(await waitOf(second, taskId)).toMatchObject({
+    text: expect.stringMatching(/^waits for the network, since the browser says that it is offline; next tried at 00:/),
+    data: { gate: 'offline' },
+  })
 })
 
 test.each(Object.entries(KINDS))('a retry budget that is spent: in %s', async (_, open) => {

@@ -87,7 +87,17 @@ const cases: Readonly<Record<string, Case>> = {
     says: ['waits: waits for resume() of its origin'],
     data: { gate: 'lane-paused' },
   },
-  offline: { isOffline: true, says: ['waits: waits for the network'], data: { gate: 'offline' } },
+  offline: {
+    isOffline: true,
+    before: (stage) => void stage.server.fail(new TypeError('fetch failed')),
+    after: (stage) => stage.clock.advance(2_000),
+    says: [
+      'attempt: attempt 1 was sent',
+      /^released: fetch failed; given back, not counted/,
+      /^waits: waits for the network, since the browser says that it is offline; next tried at /,
+    ],
+    data: { gate: 'offline', until: expect.any(Number) },
+  },
   'S19 behind one of its orderKey': {
     before: (stage) => inOrder(stage, 1),
     task: () => ({ orderKey: 'a' }),
@@ -308,7 +318,7 @@ test.for(Object.entries(KINDS))('S8 what was given back is not counted, and says
   expect(dataOf(given).slice(1, 4)).toMatchObject([
     { kind: 'attempt', attemptNumber: 1 },
     { kind: 'released', errorMessage: 'fetch failed', cause: 'offline', counted: false },
-    { kind: 'attempt', attemptNumber: 1 },
+    { kind: 'waits' },
   ])
   expect(given[2]?.text).toMatch(/^fetch failed; given back, not counted; /)
 })

@@ -198,6 +198,8 @@ test.each<[string, object]>([
 
 test.each<[string, object, hits?: number]>([
   ['a body that is no text', { body: { item: 1 } }],
+  ["another library's Blob", { body: { [Symbol.toStringTag]: 'Blob', size: 1 } }],
+  ["another library's form", { body: { [Symbol.toStringTag]: 'FormData' } }],
   ['an option beside redrive', { orderKey: 'a' }],
   // it does not become the key of all calls for want of a text
   ['a key that is still to come', { redrive: { idempotencyKey: Promise.resolve('k') } }, 0],

@@ -77,7 +77,6 @@ test.each<[options: unknown, meant: string]>([
   [{ policies: presets }, 'expected an array such as [presets.svix], got an object'],
   [{ store: 'orders.db' }, "sqliteStore({ path: 'orders.db' })"],
   [{ store: 'orders.db' }, 'a page needs none'],
-  [{ durable: true, principal: null }, "expected sqliteStore({ path: 'orders.db' })"],
   [{ principal: 4711 }, 'such as String(id), got 4711'],
   [{ durable: true, principal: 4711 }, 'such as String(id)'],
   [{ credentials: 'token' }, "expected { 'https://api.example.com': (request) => headers }, got a string"],
@@ -108,11 +107,6 @@ test.each([{ redrive: {} }, { sanitize: {} }])(
   },
 )
 
-/** The form of another library, such as undici's, which the platform's own fetch does not know. */
-class ForeignForm {
-  readonly [Symbol.toStringTag] = 'FormData'
-}
-
 test.each<[init: object, meant: string]>([
   [{ redrive: true }, 'redrive: expected an object such as { waitMs: 60_000 }, or false, got true'],
   [{ redrive: 'defer' }, "or false, got 'defer'"],
@@ -124,7 +118,6 @@ test.each<[init: object, meant: string]>([
   [{ mode: 'defer' }, "mode: did you mean redrive: { mode: 'defer' }?"],
   [{ body: { a: 1 } }, 'for JSON use JSON.stringify(body)'],
   [{ body: [1, 2] }, 'for JSON use JSON.stringify(body)'],
-  [{ body: new ForeignForm() }, 'a form of the platform'],
   [{ body: Promise.resolve('tea') }, 'a form of the platform'],
 ])('a call with %o says what was meant, and is not sent', async (init, meant) => {
   const { queue, server, clock, events } = await setup()
@@ -251,4 +244,15 @@ test.each(['WAITING', 'pending'])('a list of tasks that are %s is refused', asyn
 test.each([undefined, 7, {}])('cancel(%o) is refused, since nothing would be cancelled', async (taskId) => {
   const { queue } = await setup()
   await expect(queue.cancel(taskId as never)).rejects.toThrow('cancel: expected a')
+})
+
+test('fetch with json, which only enqueue takes, is refused, and not sent without a body', async () => {
+  const { queue, server } = await setup()
+  const json = { sku: 1 }
+  const calls = [queue.fetch, wrapFetch(queue)].map((call) =>
+    call.call(queue, ORDERS, { method: 'POST', json } as never),
+  )
+  for (const end of await Promise.allSettled(calls))
+    expect(`${(end as PromiseRejectedResult).reason}`).toContain('JSON.stringify')
+  expect(server.hits).toBe(0)
 })

@@ -1,9 +1,20 @@
 /** Nothing is lost without a word: a durable queue that is handed a call and cannot store it refuses it, and says what is in the way. */
 
-import { expect, test } from 'vitest'
+import axios from 'axios'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { attachToAxios } from '../../js/adapters/axios.ts'
+import { wrapFetch } from '../../js/adapters/fetch.ts'
 import type { TaskStore } from '../../js/api/store.ts'
-import { NotDurableError, type RetryQueueOptions, type TaskOptions } from '../../js/index.ts'
+import {
+  NotDurableError,
+  type QueueEvents,
+  RetryQueue,
+  type RetryQueueOptions,
+  type TaskOptions,
+} from '../../js/index.ts'
+import { systemClock } from '../../js/platform/clock.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { scriptedServer } from '../../js/testing.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
 import { markOf, ORDERS, watch } from './setup.ts'
 
@@ -200,7 +211,7 @@ function losing(more: (store: TaskStore) => Partial<TaskStore> = () => ({})): Wo
 }
 
 /** Ways for two calls to have one key. */
-const shared: readonly (readonly [string, Partial<RetryQueueOptions>, Init])[] = [
+const shared: readonly (readonly [string, RetryQueueOptions, Init])[] = [
   ['the caller’s own key', {}, { ...POST, redrive: { idempotencyKey: 'order-7' } }],
   ['a key made of the content', { idempotency: { mode: 'content' }, principal: 'ann' }, POST],
 ]
@@ -287,4 +298,70 @@ test('S12 who enqueues a header that is not stored hears that its task waits for
   const second = await it.open({ credentials: { 'https://api.test': () => ({ authorization: 'Bearer fresh' }) } })
   await second.queue.enqueue(ORDERS, init)
   expect(second.events.of('degraded')).toEqual([])
+})
+
+describe('a durable queue without a store, outside a page: a server runs the modules of the page that it renders', () => {
+  const noStore = {
+    code: 'NOT_DURABLE',
+    reason: 'no_store',
+    message: expect.stringMatching(/no store.*sqliteStore.*allowMemory: true/),
+  }
+  function make(options: RetryQueueOptions = {}) {
+    const server = scriptedServer()
+    const queue = new RetryQueue({ durable: true, principal: null, warn: false, fetch: server.fetch, ...options })
+    onTestFinished(() => queue.close())
+    const degraded: QueueEvents['degraded'][] = []
+    queue.on('degraded', (payload) => degraded.push(payload))
+    return { queue, server, degraded }
+  }
+
+  test('is made, and starts and says nothing until it is used', async () => {
+    const after = vi.spyOn(systemClock, 'after')
+    onTestFinished(() => after.mockRestore())
+    const { queue, degraded } = make()
+    queue.subscribe(() => {})
+    expect(await queue.list()).toEqual({ tasks: [] })
+    expect(queue.stats().depth).toBe(0)
+    expect(after).not.toHaveBeenCalled()
+    expect(degraded).toEqual([])
+  })
+
+  test('sends calls, and says once that they are not stored', async () => {
+    const { queue, server, degraded } = make()
+    for (let i = 0; i < 2; i++) expect((await queue.fetch(ORDERS, POST)).status).toBe(200)
+    expect((await wrapFetch(queue)(ORDERS)).status).toBe(200)
+    expect(server.hits).toBe(3)
+    expect(degraded).toMatchObject([
+      { code: 'storage_unavailable', message: expect.stringMatching(/no store.*memory.*sqliteStore/) },
+    ])
+  })
+
+  test.each<[what: string, call: (queue: RetryQueue) => Promise<unknown>]>([
+    ['enqueue', (queue) => queue.enqueue(ORDERS, POST)],
+    ["mode: 'defer'", (queue) => queue.fetch(ORDERS, { ...POST, redrive: { mode: 'defer' } })],
+    [
+      'Axios, deferred',
+      async (queue) => {
+        const api = axios.create({ adapter: 'fetch' })
+        attachToAxios(api, queue)
+        return api.post(ORDERS, 'tea', { redrive: { mode: 'defer' } })
+      },
+    ],
+  ])('refuses what it would lose, unsent: %s', async (_, call) => {
+    const { queue, server } = make()
+    await expect(call(queue)).rejects.toMatchObject(noStore)
+    expect(server.hits).toBe(0)
+  })
+
+  test('takes it with allowMemory: true', async () => {
+    const { queue } = make({ allowMemory: true })
+    expect(await queue.enqueue(ORDERS, POST)).toMatchObject({ durability: 'memory' })
+    expect((await queue.fetch(ORDERS, { ...POST, redrive: { mode: 'defer' } })).status).toBe(200)
+  })
+
+  test('checks its other options', () => {
+    // @ts-expect-error
+    expect(() => new RetryQueue({ durable: true })).toThrow('options.principal')
+    expect(() => new RetryQueue({ durable: true, principal: null, concurrency: 0 })).toThrow('options.concurrency')
+  })
 })

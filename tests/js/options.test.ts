@@ -17,8 +17,6 @@ const wrong: readonly Row[] = [
   ['options.principal', { durable: true }, T, 'the id of the user whose requests are made'],
   ['options.principal', { durable: true, store: memoryStore() }, T, 'undefined'],
   ['options.durable', { durable: 'yes' }, T, "'yes'"],
-  ['options.store', { durable: true, principal: null }, T, "sqliteStore({ path: 'orders.db' }) of 'redrive/sqlite'"],
-  ['options.store', { durable: true, principal: 'ann' }, T, "or a RedriveObject's store"],
   ['options.store', { store: 'redis' }, T, "'redis'"],
   ['options.store', { store: {} }, R, 'got an object'],
   ['options.store', { store: { turn: () => {} } }, R, 'an object'],

@@ -22,6 +22,7 @@ interface ClassifyRow {
   readonly decision: string
   readonly unanswered?: boolean
   readonly shouldRetry?: boolean
+  readonly handedOver?: boolean
 }
 
 const { glue } = await instantiate()
@@ -73,6 +74,8 @@ const OUTCOMES = [
   'vetoed',
   'released',
   'redirect_refused',
+  'own_error',
+  'aborted',
 ]
 const FLAGS: Readonly<Record<string, number>> = { replayable: 1, key: 2, credentials: 4 }
 const CLASSES = [
@@ -94,7 +97,7 @@ const CLASSES = [
 test('the core classifies the end of a call as every row says', () => {
   const queue = makeQueue()
   const wrong = vectors<ClassifyRow>('classify')
-    .filter(({ unanswered, shouldRetry }) => unanswered === undefined && shouldRetry === undefined)
+    .filter((row) => !('unanswered' in row || 'shouldRetry' in row || 'handedOver' in row))
     .map((row) => {
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
@@ -108,7 +111,9 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
   const queue = makeQueue()
   const lane = queue.lane()
   const [never, nothing] = [Number.POSITIVE_INFINITY, Number.NaN]
-  const rows = vectors<ClassifyRow>('classify').filter((row) => 'unanswered' in row || 'shouldRetry' in row)
+  const rows = vectors<ClassifyRow>('classify').filter(
+    (row) => 'unanswered' in row || 'shouldRetry' in row || 'handedOver' in row,
+  )
   expect(rows.length).toBeGreaterThanOrEqual(40)
   const wrong = rows
     .map((row) => {
@@ -116,7 +121,7 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
       const marks = unanswered ? MARK_UNANSWERED : 0
-      const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, never, 2, 0, -1, 0, marks, false)
+      const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, never, 2, 0, -1, 0, marks, Number.NaN)
       const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
       const code = OUTCOMES.indexOf(outcome)
       const verdict = queue.settle(0, slot, code, status, nothing, 1, nothing, false, false, said, nothing)
@@ -156,7 +161,7 @@ test('S21 a seed gives the draws of its row: they are the waits of full jitter o
     const nothing = Number.NaN
     // the first draw is the queue's own
     const waits = outputs.slice(1).map(() => {
-      const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, true)
+      const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, 0)
       queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing)
       return new Float64Array(memory.buffer, queue.decisionPtr(), 1)[0]
     })

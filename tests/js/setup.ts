@@ -14,8 +14,8 @@ import { EVENT_NAMES, type EventName } from './event-names.ts'
 export const API = 'https://api.test'
 export const ORDERS = `${API}/orders`
 
-/** Waits without chance: 1 s, 2 s, 4 s, 8 s; of what is handed over, too. */
-export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000, maxAttempts: 5 } as const
+/** Waits without chance: 1 s, 2 s, 4 s, 8 s; of what is handed over, too, and so many attempts, since the policy has a name. */
+export const PLAIN_CURVE = { policyId: 'default', jitterType: 'NONE', initialDelayMs: 1_000, maxAttempts: 5 } as const
 
 /** The option `credentials` with one entry, that of the origin of `ORDERS`. */
 export const forApi = (give: GiveCredentials): Credentials => ({ [API]: give })

@@ -100,6 +100,8 @@ test('of a store whose server is down all that is in it', async () => {
   const { open, server, clock } = world()
   const { queue } = await open({ breaker: { openMs: 600_000, maxOpenMs: 600_000 } })
   await untilOpen(queue, server, clock)
+  // each asks for an attempt
+  for (let i = 0; i < 100; i++) server.reply(503)
   for (let i = 0; i < 3; i++) await queue.enqueue(`${ORDERS}/${i}`, POST)
   await clock.advance(60_000)
   expect(queue.stats()).toMatchObject({ depth: 3, origins: { [ORIGIN]: { depth: 3, circuit: 'OPEN' } } })

@@ -69,7 +69,8 @@ test('an attempt that was about to be sent when the page was put away says nothi
   expect(given).toHaveLength(1)
   happens('freeze')
   happens('resume')
-  await clock.advance(2_100)
+  // the first question has 5 s, also without an attempt that waits for it
+  await clock.advance(5_000)
   expect(given).toHaveLength(2)
   const release = server.hang()
   for (const give of given) give()
@@ -194,6 +195,8 @@ test('after a gap a backlog starts at a moment of its own, within two seconds', 
     await tab.queue.enqueue(ORDERS, POST)
     await clock.advance(1_000)
     for (let i = 0; i < 20; i++) await tab.queue.enqueue(`${ORDERS}/${i}`, POST)
+    // not in the middle of a turn
+    await clock.settle()
     clock.step(HOUR_MS)
     const awake = clock.now()
     // what wakes it is the next timer, or whatever the user does

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue } from '../../js/index.ts'
 import { MAX_TIMER_MS, systemClock } from '../../js/platform/clock.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
@@ -43,8 +43,8 @@ test('the default is 10 s and the time of the body at 50 KB/s, and 0 is none', a
   const release = server.hang()
   const patient = watch(queue.fetch(ORDERS, { redrive: { policy: { attemptTimeoutMs: 0 }, waitMs: 86_400_000 } }))
   await clock.settle()
-  // that of waitMs
-  expect(clock.timers).toBe(1)
+  // those of waitMs: for the attempt, and for all that the call waits for
+  expect(clock.timers).toBe(2)
   server.hang()
   const hasty = watch(queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } }))
   server.hang()
@@ -153,4 +153,35 @@ test.each([
   } finally {
     spy.mockRestore()
   }
+})
+
+test.each([
+  { lateMs: 0, isIdle: false, waits: [5_000] },
+  // a hidden page's, which come once a second
+  { lateMs: 999, isIdle: true, waits: [5_000] },
+  { lateMs: 1_001, isIdle: false, waits: [5_000, 50] },
+  { lateMs: 3_600_000, isIdle: true, waits: [5_000, 50] },
+])('what a timer $lateMs ms late would end is read first: timers of $waits ms', ({ lateMs, isIdle, waits }) => {
+  let now = 1_000
+  const armed: { readonly ms: number; readonly fire: () => void; readonly unref: () => void }[] = []
+  const cleared: unknown[] = []
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  vi.stubGlobal('setTimeout', (fire: () => void, ms: number) => armed[armed.push({ ms, fire, unref: vi.fn() }) - 1])
+  vi.stubGlobal('clearTimeout', (timer: unknown) => cleared.push(timer))
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    vi.unstubAllGlobals()
+  })
+  const wake = vi.fn()
+  const disarm = systemClock.after(5_000, wake, isIdle)
+  now += 5_000 + lateMs
+  armed[0]?.fire()
+  expect(wake).toHaveBeenCalledTimes(2 - waits.length)
+  // and ends nothing where that takes it back
+  disarm()
+  expect(cleared).toEqual([armed.at(-1)])
+  armed[1]?.fire()
+  expect(wake).toHaveBeenCalledTimes(1)
+  expect(armed.map(({ ms }) => ms)).toEqual(waits)
+  for (const { unref } of armed) expect(unref).toHaveBeenCalledTimes(isIdle ? 1 : 0)
 })

@@ -105,6 +105,37 @@ test('options are readonly and closed', () => {
   expectTypeOf<redrive.IdempotencyOptions['windowMs']>().toEqualTypeOf<number | undefined>()
 })
 
+test('a durable queue comes with a principal, and a table with its delays', () => {
+  const make = (options: redrive.RetryQueueOptions) => () => new RetryQueue(options)
+  make({ durable: true, principal: 'ann' })
+  make({ durable: true, principal: null })
+  make({ durable: false })
+  make({ principal: 'ann' })
+  make({ policy: { strategy: 'table', delaysMs: [1_000] }, policies: [redrive.presets.svix] })
+  make({ policy: { strategy: 'spread' } })
+  const passed = (options: redrive.RetryQueueOptions) => make({ ...options, name: 'passed' })
+  // @ts-expect-error whose requests are kept?
+  make({ durable: true })
+  const given: boolean = passed.length > 0
+  // @ts-expect-error it may be true
+  make({ durable: given })
+  // @ts-expect-error no principal is not the same as none
+  make({ durable: true, principal: undefined })
+  // @ts-expect-error what are the delays?
+  make({ policy: { strategy: 'table' } })
+  // @ts-expect-error of a named policy
+  make({ policies: [{ policyId: 'a', strategy: 'table' }] })
+  // @ts-expect-error of a policy by itself
+  const table: redrive.RetryPolicy = { policyId: 'a', strategy: 'table' }
+  // the delays may be those of the policy that it is laid over
+  const laid: redrive.TaskOptions = { policy: { strategy: 'table' } }
+  // @ts-expect-error statuses are a list
+  make({ policy: { expect: { status: 200 } } })
+  // @ts-expect-error a policy is a JSON value
+  make({ policy: { expect: { contentType: /json/ } } })
+  void [table, laid]
+})
+
 test('presets are whole policies, for each name one', () => {
   expectTypeOf<keyof typeof redrive.presets>().toEqualTypeOf<
     'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix'

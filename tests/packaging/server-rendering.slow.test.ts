@@ -63,7 +63,7 @@ test('the traps tell of who looks', async () => {
   expect(await onServer(main)).toEqual({ touched: ['document', 'setTimeout'], alive: ['Timeout'] })
 })
 
-test.each(['{}', '{ principal: null }', "{ preload: 'eager', concurrency: 2 }"])(
+test.each(['{}', '{ principal: null }', '{ durable: true, principal: null }', "{ preload: 'eager', concurrency: 2 }"])(
   'a queue made at the top of a module, new RetryQueue(%s), asks nobody and keeps no process alive',
   async (options) => {
     const main = `

@@ -10,6 +10,7 @@ import type { Called } from './callers.ts'
 import { leakIn } from './canaries.ts'
 import { Holds } from './holds.ts'
 import { type Known, type LaneHold, type Principal, sameOrder } from './known.ts'
+import type { Life } from './process.ts'
 import type { Says } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
 import type { Word } from './words.ts'
@@ -78,6 +79,8 @@ export class Book {
   readonly holds: Holds = new Holds(this)
   /** Ids that callers were given. */
   readonly acknowledged: Set<string> = new Set()
+  /** Tasks whose callers were told that they failed before their store knew it, by what has to see to it. */
+  readonly left: Map<string, Life> = new Map()
   /** Rows that the store has taken, ever. */
   accepted = 0
   purged = 0

@@ -110,12 +110,14 @@ export class Callers {
     this.#failed(life, `fetch ${intent}`, response)
   }
 
-  /** Who was told that it failed is not gone on for. */
+  /** Who was told that it failed is not gone on for. A store that is slow hears of the end later, and nothing of it is sent until then. */
   #failed(life: Life, what: string, result: unknown): void {
     const mark = markOf(result)
     const known = mark && this.#book.tasks.get(mark.taskId)
     if (!known || known.redriven || !life.gate.alive) return
-    this.#book.expect(!isLive(known), 'S22', () => `${what} was told ${mark?.reason}, and its task goes on`)
+    if (!isLive(known)) return
+    this.#book.note(() => `${what} was told ${mark?.reason}, and its task is to be ended`)
+    this.#book.left.set(known.taskId, life)
   }
 
   /** Who was not let in for want of room is told just that. */

@@ -20,7 +20,7 @@ export const authorizationOf = (origin: string, principal: string | null): strin
 export function credentialsOf(owner: string, time: VirtualTime, gate: Gate, offsetMs: () => number): Credentials {
   let asked = 0
   const giver = (origin: string) => (request: CredentialsRequest) => give(origin, request)
-  const give = (origin: string, { principal, taskId, attemptNumber, withheldHeaders }: CredentialsRequest) =>
+  const give = (origin: string, { principal, withheldHeaders }: CredentialsRequest) =>
     new Promise<HeadersInit>((resolve, reject) => {
       const withheld = Object.fromEntries(withheldHeaders.map((name) => [name, canary(origin, 'again')]))
       const headers = {
@@ -28,9 +28,10 @@ export function credentialsOf(owner: string, time: VirtualTime, gate: Gate, offs
         [ASKED_AT]: `${time.elapsed} ${offsetMs()}`,
         authorization: authorizationOf(origin, principal) ?? '',
       }
-      const fails = hash(`${owner} ${++asked}`) % FAILS_EVERY === 0
+      const drawn = hash(`${owner} ${++asked}`)
+      const fails = drawn % FAILS_EVERY === 0
       const end = () => (fails ? reject(new Error(`no luck with ${headers.authorization}`)) : resolve(headers))
-      const isSlow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0
+      const isSlow = (drawn >>> 4) % SLOW_EVERY === 0
       time.after(isSlow ? SLOW_MS : 0, () => gate.enter(end))
     })
   const entries = [...ORIGINS, SERVED].filter((origin) => origin !== BARE)

@@ -1,6 +1,5 @@
 /** A process of the world, or a tab: one queue at a time, with its own clock, its own way to the store and to the server. */
 
-import type { RetryPolicy } from '../../js/api/policy.ts'
 import type { RetryQueueOptions } from '../../js/options/queue-options.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import type { Book } from './book.ts'
@@ -21,7 +20,7 @@ import { Words } from './words.ts'
 import type { Breaking } from './world.ts'
 
 export const START: number = Date.UTC(2030, 0, 1)
-const POLICIES: readonly RetryPolicy[] = [
+const POLICIES: NonNullable<RetryQueueOptions['policies']> = [
   { policyId: 'few', maxAttempts: 2, initialDelayMs: 200 },
   { policyId: 'short', maxAttempts: 8, initialDelayMs: 1_000, totalBudgetMs: 45_000, attemptTimeoutMs: 8_000 },
   { policyId: 'table', maxAttempts: 4, strategy: 'table', delaysMs: [0, 3_000, 20_000], attemptTimeoutMs: 60_000 },
@@ -188,7 +187,7 @@ export class Process {
       ...(rate ? { rate } : {}),
       limitFirstAttempts: limitsFirst,
       ...(hooks ? words.hooks(time, gate) : {}),
-      policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
+      policy: { policyId: 'default', initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
       policies: POLICIES,
       retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
       credentials: credentialsOf(owner, time, gate, () => this.offsetMs),

@@ -117,7 +117,8 @@ export class Sends {
     if (!begins) return
     const asked = new Headers(init?.headers).get(ASKED_AT)?.split(' ').map(Number)
     const [at = 0, offsetMs = 0] = asked ?? [this.#book.time.elapsed, this.#process.offsetMs]
-    this.#limits.starts?.take(what, `${lane} ${isGranted ? 'stored' : 'in memory'}`, { at, offsetMs })
+    const start = { at, by: this.#book.time.elapsed, offsetMs }
+    this.#limits.starts?.take(what, `${lane} ${isGranted ? 'stored' : 'in memory'}`, start)
   }
 
   #follow(token: number, answer: Promise<Response>): void {
@@ -222,6 +223,8 @@ export class Sends {
       return undefined
     }
     this.#granted.delete(taskId)
+    const isLeft = book.left.get(taskId) === life && !book.tasks.get(taskId)?.redriven
+    book.expect(!isLeft, 'S22', () => `${who}, whose caller was told that it failed`)
     const lease = book.leases.get(token)
     const heldMs = lease ? book.time.elapsed - lease.at : Number.POSITIVE_INFINITY
     book.expect(heldMs <= (lease?.forMs ?? 0), 'S3', () => `${who} ${heldMs} ms after its lease was given`)

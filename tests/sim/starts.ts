@@ -6,9 +6,13 @@
 import type { Book } from './book.ts'
 import type { Rate } from './scenario.ts'
 
-/** Of an attempt: when it began, which is before its credentials are there, by a clock that may be put on meanwhile. */
+/**
+ * Of an attempt: it began at `at` or after, when its credentials were asked for, by a clock that may be put on meanwhile, and at `by` or
+ * before, when it left: it may have joined a question that another had asked.
+ */
 interface Start {
   readonly at: number
+  readonly by: number
   readonly offsetMs: number
 }
 
@@ -22,17 +26,18 @@ export class Starts {
     this.#rate = rate
   }
 
-  /** An attempt leaves that has begun at `at`. */
+  /** An attempt leaves. */
   take(what: string, lane: string, start: Start): void {
-    const starts = [...(this.#byLane.get(lane) ?? []), start].sort((a, b) => a.at - b.at)
+    const starts = [...(this.#byLane.get(lane) ?? []), start].sort((a, b) => a.by - b.by)
     this.#byLane.set(lane, starts)
     const { perSecond, burst } = this.#rate
-    for (const [i, { at: from, offsetMs }] of starts.entries()) {
-      for (const [j, { at: to, offsetMs: then }] of starts.entries()) {
+    for (const { at: from, offsetMs } of starts) {
+      if (from > start.at) continue
+      for (const [j, { by: to, offsetMs: then }] of starts.filter(({ at }) => at >= from).entries()) {
         // to a clock that was put on meanwhile it was longer
-        if (j < i || from > start.at || to < start.at || offsetMs !== then) continue
+        if (to < start.by || offsetMs !== then) continue
         const most = burst + (perSecond * (to - from)) / 1_000
-        const count = j - i + 1
+        const count = j + 1
         this.#book.expect(count <= most, 'S7', () => `${what}: ${count} in ${to - from} ms, where ${most} may start`)
       }
     }

@@ -59,7 +59,13 @@ export function apiDuringTests(): Api {
 }
 
 /** Waits that a test can live with. */
-export const quick = { strategy: 'fixed', initialDelayMs: 20, jitterType: 'NONE', maxAttempts: 10 } as const
+export const quick = {
+  policyId: 'default',
+  strategy: 'fixed',
+  initialDelayMs: 20,
+  jitterType: 'NONE',
+  maxAttempts: 10,
+} as const
 /** Nothing that keeps a task from its next attempt but its own wait. */
 export const noGates = { breaker: false, retryBudget: false } as const
 /** A Worker that tries again here, whatever its other calls have met. */

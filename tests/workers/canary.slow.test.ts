@@ -32,7 +32,13 @@ afterAll(async () => {
 const object = () => edge.object({ origin: `http://127.0.0.1:${server.port}` })
 const url = (kind: string, rest = ''): string =>
   `http://127.0.0.1:${server.port}/${kind}/${MARKER.path}-${flows++}${rest}`
-const policy = { strategy: 'fixed', initialDelayMs: 20, jitterType: 'NONE', maxAttempts: 4 } as const
+const policy = {
+  policyId: 'default',
+  strategy: 'fixed',
+  initialDelayMs: 20,
+  jitterType: 'NONE',
+  maxAttempts: 4,
+} as const
 const options = { ...patient, policy, inlineAttempts: 2 }
 let flows = 0
 

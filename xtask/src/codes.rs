@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use redrive::breaker::Circuit;
 use redrive::classify::RetryDecision;
-use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, Ruled, STORM, Said, VerdictCode};
-use redrive::gates::{Comeback, OnStorm};
+use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, LET_IN, Ruled, STORM, Said, VerdictCode};
+use redrive::gates::{Comeback, Entry, OnStorm, WhenOpen};
 use redrive::headers;
-use redrive::outcome::{Flags, Outcome, Reason, Word};
+use redrive::outcome::{Flags, Outcome, Reason};
 use redrive::policy::{Field, JitterCode, StrategyCode};
 use redrive::queue::{BATCH, Cancelled, Carry, Gate};
 use redrive::slots::{INDEX_MASK, NONE};
@@ -41,6 +41,7 @@ pub fn module() -> String {
         "ENDED",
         ENDED,
     );
+    number(&mut out, "An action: a caller at the door may send its first attempt.", "LET_IN", LET_IN);
     list(&mut out, "Why a task ended without success.", "REASONS", Reason::NAMES, snake);
     number(&mut out, "The bit of an action that tells of a retry storm.", "STORM", STORM);
     constants(
@@ -51,7 +52,14 @@ pub fn module() -> String {
     );
     number(&mut out, "", "CLASS_FAILED", CLASS_FAILED);
     constants(&mut out, "The answers of `cancel`.", "CANCEL", Cancelled::NAMES);
-    constants(&mut out, "How a caller's own attempt ended that makes no task.", "HEARD", Word::NAMES);
+    constants(&mut out, "Whether a caller's first attempt may be sent.", "ENTRY", Entry::NAMES);
+    list(
+        &mut out,
+        "What is done with awaited calls while a circuit is open.",
+        "WHEN_OPEN",
+        WhenOpen::NAMES,
+        camel,
+    );
     constants(&mut out, "The word of a user's hook on whether to try again.", "SAID", Said::NAMES);
     let flags =
         [("REPLAYABLE", Flags::REPLAYABLE), ("KEYED", Flags::KEYED), ("CREDENTIALED", Flags::CREDENTIALED)];

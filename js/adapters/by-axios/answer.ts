@@ -24,6 +24,7 @@ export interface BodyActs {
 
 export class AxiosAnswer implements RepeatAnswer {
   redirectRefused = false
+  becameGet = false
   readonly #response: AxiosResponse
   readonly #error: unknown
   readonly #validate: ValidateStatus | undefined
@@ -65,6 +66,16 @@ export class AxiosAnswer implements RepeatAnswer {
 
   clone(): null {
     return null
+  }
+
+  /** Notes where a redirect has led a request to `url`. The http adapter tells the method of the last hop, XMLHttpRequest where that led, the fetch adapter neither. */
+  seeHops({ origin, pathname, search }: URL): this {
+    const { request, config } = this.#response
+    const sent = config?.method ?? 'get'
+    const isElsewhere = !!request?.responseURL && request.responseURL !== origin + pathname + search
+    const isMadeGet = request?.method === 'GET' && !/^(get|head)$/i.test(sent)
+    this.becameGet ||= isMadeGet || (isElsewhere && /^(post|patch)$/i.test(sent))
+    return this
   }
 
   refuseRedirect(): this {

@@ -6,6 +6,7 @@
 import type { AxiosInstance, InternalAxiosRequestConfig } from 'axios'
 import { BodyNotReplayableError } from '../../api/errors.ts'
 import { type Call, type CallContext, makeCall } from '../../call/call.ts'
+import { whileThere } from '../../call/leaving.ts'
 import { isStream } from '../../call/read-fetch.ts'
 import { ATTEMPT_MS } from '../../options/first-policy.ts'
 import type { TaskOptions } from '../../options/task-options.ts'
@@ -66,11 +67,11 @@ export async function readAxios(
   // in the caller's config too: sent again after a refusal, it is the same intent
   if (key) config.headers.set(header, key, true)
 
-  const {
-    value: data,
-    bytes,
-    contentType,
-  } = await freezeData(config.data, `${method} ${origin}`, settings.maxBodyBytes)
+  const freezing = freezeData(config.data, `${method} ${origin}`, settings.maxBodyBytes).catch(async (error) => {
+    await context.checks?.unread(config.data, error)
+    throw error
+  })
+  const { value: data, bytes, contentType } = await whileThere(request, settings.clock, options.waitMs, freezing)
   const headers = config.headers.concat()
   if (contentType) {
     headers.set('Content-Type', contentType)
@@ -90,9 +91,9 @@ function limitIn({ timeout = 0 }: InternalAxiosRequestConfig): { readonly timeou
 }
 
 /** The context of a call that is to be given no key. */
-function withoutKeys({ settings, checks, principal, makeKey }: CallContext): CallContext {
+function withoutKeys({ settings, ...context }: CallContext): CallContext {
   const idempotency = { ...settings.idempotency, keyed: NO_METHOD }
-  return { settings: { ...settings, idempotency }, checks, principal, makeKey }
+  return { ...context, settings: { ...settings, idempotency } }
 }
 
 function plainHeaders({ headers }: InternalAxiosRequestConfig): Headers {
@@ -153,8 +154,11 @@ async function freezeData(data: unknown, what: string, most: number): Promise<Fr
   if (data instanceof Blob) return frozen(new Blob([await data.arrayBuffer()], { type: data.type }), data.size)
   if (data instanceof FormData) {
     const response = new Response(data)
+    const contentType = response.headers.get('content-type')
+    // where the form is jsdom's and Response Node's, axios alone knows how to send it
+    if (!contentType?.startsWith('multipart/')) return frozen(data, 0)
     const bytes = await response.arrayBuffer()
-    return frozen(bytes, bytes.byteLength, response.headers.get('content-type'))
+    return frozen(bytes, bytes.byteLength, contentType)
   }
   if (isNodeFormData(data)) return copied(formBytes(data, what), data.getHeaders()['content-type'])
   if (isStream(data) || 'pipe' in data) throw new BodyNotReplayableError(what)

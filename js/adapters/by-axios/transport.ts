@@ -61,9 +61,10 @@ export class AxiosTransport implements Repeatable {
     // axios lets `auth` win over the header
     const isGiven = overlay?.has('authorization') === true
     const init = { ...config, ...(auth && !isGiven ? { auth } : {}), headers, data, signal }
-    if (!isReplay) return this.#once(init)
+    const { url } = this.#frozen
+    if (!isReplay) return (await this.#once(init)).seeHops(url)
     const there = { ...init, ...this.#where(isGiven), beforeRedirect: this.#staysHome(maySend) }
-    return this.#sendWithinOrigin(there, overlay, { clock, signal, maySend })
+    return (await this.#sendWithinOrigin(there, overlay, { clock, signal, maySend })).seeHops(url)
   }
 
   /**
@@ -206,6 +207,7 @@ export class AxiosTransport implements Repeatable {
     let { url } = this.#frozen
     for (let hop = 0; ; hop++) {
       const answer = await this.#once(config, clock)
+      answer.becameGet ||= config.method !== first.method
       // a browser's opaque redirect does not say where it leads
       if (answer.isOpaque) return answer.refuseRedirect()
       const location = REDIRECT.has(answer.status) ? answer.header('location') : null

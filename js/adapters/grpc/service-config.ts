@@ -95,6 +95,7 @@ const REFUSALS: Refusals = {
     ok: (value) => value === 0,
     fix: 'it has no time limit of one attempt; leave it out, and give each call a deadline',
   },
+  expect: { fix: 'it knows no HTTP status and no content type; leave it out' },
   estimatedCallMs: { fix: 'it looks ahead at no budget; leave it out' },
   maxRetryAfterMs: { fix: 'it waits as long as grpc-retry-pushback-ms asks; leave it out' },
 }

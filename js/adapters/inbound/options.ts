@@ -27,7 +27,7 @@ export interface InboundOptions extends ReplyOptions {
    * network by their `code`, such as ECONNREFUSED
    */
   readonly match?: (error: unknown, request: InboundRequest) => boolean
-  /** The queue's policy for these tasks. Its `maxAttempts` counts the client's own request. @default 'default' */
+  /** The queue's policy for these tasks. Its `maxAttempts`, if it has a name of its own, counts the client's own request. @default 'default' */
   readonly policyId?: string
   /**
    * Marks replays as this service's own: 16 characters or bytes or more, the same in every process behind `origin`. @default drawn when it is

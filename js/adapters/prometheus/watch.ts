@@ -7,7 +7,7 @@
 import type { OriginStats, QueueStats } from '../../api/stats.ts'
 import type { CircuitState, TaskStatus } from '../../api/task.ts'
 import type { AttemptPlan, Finished } from '../../call/attempt.ts'
-import { OUTCOME_FINAL, OUTCOME_OFFLINE, OUTCOME_RESPONSE, OUTCOME_TIMED_OUT } from '../../core/codes.ts'
+import { OUTCOME_OFFLINE, OUTCOME_REDIRECT_REFUSED, OUTCOME_RESPONSE, OUTCOME_TIMED_OUT } from '../../core/codes.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
@@ -172,5 +172,5 @@ function outcomeOf({ outcome, status }: Finished, { signal }: AttemptPlan): Atte
   if (outcome === OUTCOME_TIMED_OUT) return 'timeout'
   if (signal.aborted) return 'cancelled'
   if (outcome === OUTCOME_OFFLINE) return 'offline'
-  return outcome === OUTCOME_FINAL ? 'refused' : 'network_error'
+  return outcome >= OUTCOME_REDIRECT_REFUSED ? 'refused' : 'network_error'
 }

@@ -44,6 +44,10 @@ export class SharedAnswer implements RepeatAnswer {
     return this.#answer.redirectRefused
   }
 
+  get becameGet(): boolean {
+    return this.#answer.becameGet
+  }
+
   header(name: string): string | null {
     return this.#answer.header(name)
   }

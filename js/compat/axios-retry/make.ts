@@ -7,7 +7,7 @@
  */
 
 import type { AxiosError, AxiosInstance, AxiosStatic } from 'axios'
-import type { RetryQueueOptions } from '../../options/queue-options.ts'
+import type { GivenOptions } from '../../options/queue-options.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import {
   isIdempotentRequestError,
@@ -40,7 +40,7 @@ export interface AxiosRetry {
  * The queue of an instance that was given none changes as little as can be. `retries` alone says how many attempts there are: no breaker, no
  * retry budget, and room for all. Keys are headers that the server was not sent before, and axios has time limits of its own.
  */
-const PRIVATE: RetryQueueOptions = {
+const PRIVATE: GivenOptions = {
   name: 'axios-retry',
   idempotency: false,
   breaker: false,
@@ -53,7 +53,7 @@ const PRIVATE: RetryQueueOptions = {
 }
 
 /** Makes the default export of an entry, which knows how a queue is made there. */
-export function makeAxiosRetry(newQueue: (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
+export function makeAxiosRetry(newQueue: (options: GivenOptions) => RetryQueue): AxiosRetry {
   const axiosRetry = (
     given: AxiosInstance | required.AxiosInstance,
     { queue, ...defaults }: AxiosRetryOptions = {},

@@ -9,7 +9,7 @@ import { DRAIN_MS } from '../../queue/drain.ts'
  * `allowMemory` true unless there is an `onSync`, `sanitize.persistHeaders` every name, and `policy.keyTtlMs` the time for which a request is kept.
  */
 export interface RedriveOptions extends Omit<RetryQueueOptions, 'name' | 'durable'> {
-  /** How long one replay may work, in ms, before what is left is handed back to the browser. 1_000..=300_000. @default 240_000 */
+  /** How long one replay may work, in ms, before what is left is handed back to the browser. 1,000 to 300,000. @default 240_000 */
   readonly drainMs?: number
 }
 

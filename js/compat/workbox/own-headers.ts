@@ -5,11 +5,9 @@
 
 import type { StoredTask } from '../../api/store.ts'
 import { repeatableOf } from '../../call/fetch-repeat.ts'
-import { hookHeaders } from '../../call/hook-headers.ts'
 import { callOf } from '../../durable/record.ts'
-import { within } from '../../platform/clock.ts'
 import type { QueueContext } from '../../runner/context.ts'
-import { giverFor, HOOK_MS } from '../../runner/credentials.ts'
+import { askFor, giverFor } from '../../runner/credentials.ts'
 
 export class OwnHeaders {
   readonly #host: QueueContext
@@ -45,15 +43,11 @@ export class OwnHeaders {
   }
 
   async #given(record: StoredTask): Promise<Headers | undefined> {
-    const { settings, sanitizer } = this.#host
-    const { taskId, targetUrl, method, principal, withheldHeaders, attemptNumber } = record
+    const { settings } = this.#host
+    const { targetUrl, principal, withheldHeaders } = record
     const give = giverFor(settings, { url: targetUrl })
     if (!give || withheldHeaders.length === 0) return undefined
     const { signal } = new AbortController()
-    const { origin } = new URL(targetUrl)
-    const url = sanitizer?.url(targetUrl) ?? origin
-    const about = { origin, url, method, taskId, principal, withheldHeaders, attemptNumber: attemptNumber + 1 }
-    const given = Promise.resolve(give({ ...about, unauthorized: false, signal }))
-    return hookHeaders(await within(settings.clock, HOOK_MS, 'credentials', given), 'it', 'without')
+    return askFor(this.#host, give, { url: targetUrl }, { principal, withheldHeaders, unauthorized: false, signal })
   }
 }

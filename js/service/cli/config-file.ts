@@ -116,6 +116,14 @@ const POLICY_SCHEMA: JsonSchema = {
     retryableStatusCodes: {
       anyOf: [{ const: 'broad' }, { type: 'array', items: { type: 'integer', minimum: 200, maximum: 599 } }],
     },
+    expect: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        status: { type: 'array', items: { type: 'integer', minimum: 200, maximum: 399 } },
+        contentType: { type: 'string' },
+      },
+    },
     retryNetworkErrors: { type: 'boolean' },
     retryTimeouts: { type: 'boolean' },
     attemptTimeoutMs: MS,

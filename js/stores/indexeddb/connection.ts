@@ -96,8 +96,9 @@ export class Connection {
   ): Promise<T> {
     const { name, stores } = this.#options
     let cause: unknown
+    let database: IDBDatabase | undefined
     for (let runs = 0; runs < MOST_RUNS; runs++) {
-      let database: IDBDatabase | undefined
+      database = undefined
       try {
         database = this.#database ?? (await this.#open())
         while (this.#page.thawed) await this.#page.thawed
@@ -109,7 +110,11 @@ export class Connection {
         if (database && this.#database === database) this.close()
       }
     }
-    throw unavailable(name, `its connection was lost ${MOST_RUNS} times in a row; reload the page`, cause)
+    // Chromium's word for site data that is blocked is the one for a storage process that has ended
+    const advice = database
+      ? `its connection was lost ${MOST_RUNS} times in a row; reload the page`
+      : `the browser refused to open it ${MOST_RUNS} times in a row (${String(cause)}); allow site data for this page, or restart the browser`
+    throw unavailable(name, advice, cause)
   }
 
   #open(): Promise<IDBDatabase> {

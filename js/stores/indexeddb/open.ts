@@ -88,8 +88,8 @@ function ask(given: IDBFactory | undefined, name: string, version: number): IDBO
   } catch (error) {
     const failure = translated(error, name)
     throw failure instanceof Lost
-      ? unavailable(name, 'the browser refused to open it; allow site data', error)
+      ? unavailable(name, 'the browser refused to open it; allow site data for this page', error)
       : failure
   }
-  throw unavailable(name, 'there is no IndexedDB here; use another store')
+  throw unavailable(name, 'there is no IndexedDB here; allow site data for this page, or use another store')
 }

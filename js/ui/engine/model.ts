@@ -29,17 +29,17 @@ export interface LabCall<P = never> {
 export interface CrowdRequest {
   /** A policy of at least two attempts. */
   readonly fields: Float64Array
-  /** `1..=1_000_000` */
+  /** 1 to 1,000,000 */
   readonly jobs: number
-  /** `1..=25`; a policy with fewer makes as many as it has. */
+  /** 1 to 25; a policy with fewer makes as many as it has. */
   readonly retries: number
-  /** `0..=2^53 - 1` */
+  /** 0 to 2^53 - 1 */
   readonly seed: number
-  /** Device pixels of the picture, `1..=8_192`. */
+  /** Device pixels of the picture, 1 to 8,192. */
   readonly width: number
-  /** Device pixels of the picture, `1..=8_192`. */
+  /** Device pixels of the picture, 1 to 8,192. */
   readonly height: number
-  /** Times are given instead of a picture where jobs * retries are so many at most, `0..=2_000_000`. */
+  /** Times are given instead of a picture where jobs * retries are so many at most, 0 to 2,000,000. */
   readonly dotsMax: number
 }
 
@@ -89,9 +89,9 @@ export interface CrowdAnswer {
 export interface FrontierRequest {
   /** A policy to be compared with the strategies, or null. */
   readonly fields: Float64Array | null
-  /** How many crowds of 100 jobs each row is the mean of, `1..=1_000`. */
+  /** How many crowds of 100 jobs each row is the mean of, 1 to 1,000. */
   readonly crowds: number
-  /** The first crowd's; each further one has the next, `0..=2^53 - 1`. */
+  /** The first crowd's; each further one has the next, 0 to 2^53 - 1. */
   readonly seed: number
 }
 
@@ -116,13 +116,13 @@ export interface FrontierAnswer {
 export interface OutageRequest {
   /** The policy of each client; its `attemptTimeoutMs` counts as the 1,000 ms after which the clients of the model give up. */
   readonly fields: Float64Array
-  /** `1..=20_000`, each with a queue of its own: 15 KB. More than 2,000 are tabs, whose ramp is that of many. */
+  /** 1 to 20,000, each with a queue of its own: 15 KB. More than 2,000 are tabs, whose ramp is that of many. */
   readonly clients: number
-  /** Requests that the server can answer in a second, `10..=10_000`. */
+  /** Requests that the server can answer in a second, 10 to 10,000. */
   readonly capacityPerSecond: number
-  /** New calls as a share of that, `0.01..=0.99`. */
+  /** New calls as a share of that, 0.01 to 0.99. */
   readonly load: number
-  /** Whole seconds, in ms: `1_000..=600_000`. */
+  /** Whole seconds, in ms: 1,000 to 600,000. */
   readonly outageMs: number
   /** The work that the server takes on before it refuses: 1.5 s of it, longer than clients wait, or 0.3 s. */
   readonly backlog: 'deep' | 'short'

@@ -1,7 +1,6 @@
 //! A host: a real queue, what callers ask of it and what they are told.
 
-use redrive::gates::{Gates, Pace};
-use redrive::outcome::Word;
+use redrive::gates::{Gates, WhenOpen};
 use redrive::policy::{Policy, PolicyOptions};
 use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
 use redrive::slots::{NONE, index_of};
@@ -12,8 +11,6 @@ use redrive::time::Millis;
 const EPOCH: u64 = 1_800_000_000_000;
 /// How long a caller waits for the next attempt to start.
 const WAIT_MS: u64 = 30_000;
-/// How long an attempt may take, as the package has it.
-const TIMEOUT_MS: u64 = 10_000;
 /// Attempts of the queue at a time, as the package has it.
 const CONCURRENCY: u32 = 3;
 
@@ -48,11 +45,6 @@ fn ended(answered: bool, began: u64, now: u64) -> Ended {
     Ended { status, duration: Some(Millis::new(now - began)), ..Ended::of(Outcome::Response) }
 }
 
-/// How long an answer took, by the timeout that is the default.
-fn pace(began: u64, now: u64) -> Pace {
-    Pace::of(Millis::new(now - began), Millis::new(TIMEOUT_MS))
-}
-
 impl Host {
     /// One that has seen nothing yet.
     pub fn new(gates: Gates, policy: &PolicyOptions, seed: u64) -> Host {
@@ -65,7 +57,7 @@ impl Host {
         };
         let mut queue = Queue::new(limits, seed);
         queue.set_gates(gates);
-        queue.set_turns_away();
+        queue.set_when_open(WhenOpen::Fail);
         let lane = queue.open_lane();
         let policy = queue.intern(Policy::new(policy).expect("the worlds have sound policies"));
         Host { queue, lane, policy, asleep: true, calls: Vec::new(), actions: Vec::new() }
@@ -80,8 +72,13 @@ impl Host {
     pub fn first(&mut self, call: u32, answered: bool, began: u64, now: u64) -> bool {
         if answered {
             if !self.asleep {
-                let (took, pace) = (instant(now - began), pace(began, now));
-                self.queue.hear(instant(now), self.lane, instant(began), took, Word::Success, pace);
+                self.queue.heard(
+                    instant(now),
+                    self.lane,
+                    self.policy,
+                    instant(began),
+                    &ended(true, began, now),
+                );
             }
             return false;
         }
@@ -94,6 +91,7 @@ impl Host {
     pub fn take(&mut self, call: u32, now: u64) {
         self.asleep = false;
         self.admit(call, now, now, false, Millis::MAX);
+        self.queue.visit(instant(now), self.lane);
     }
 
     fn admit(&mut self, call: u32, made: u64, now: u64, started: bool, wait_until: Millis) -> u32 {
@@ -108,6 +106,7 @@ impl Host {
             wait_until,
             order: NONE,
             started,
+            began: Millis::ZERO,
         };
         let slot = self.queue.admit(instant(now), &admission).expect("a queue without a limit");
         let index = index_of(slot) as usize;
@@ -140,7 +139,7 @@ impl Host {
                 match *action {
                     Action::Start(slot) => steps.push(Step::Send(slot, self.calls[index_of(slot) as usize])),
                     Action::End(slot, _) => steps.push(Step::End(self.calls[index_of(slot) as usize])),
-                    Action::Circuit(..) | Action::Storm(..) => {}
+                    Action::LetIn(_) | Action::Circuit(..) | Action::Storm(..) => {}
                 }
             }
         }

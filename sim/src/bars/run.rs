@@ -17,6 +17,16 @@ pub enum Load {
     Every { ms: u64, until: u64 },
     /// So many calls are handed over within the first second.
     Backlog { tasks: u32 },
+    /// One call is handed over at a random instant, up to so many ms from the beginning.
+    Order { within: u64 },
+    /// So many calls are handed over at the beginning, and so many others so many ms later.
+    Beside { first: u32, others: u32, later: u64 },
+}
+
+impl Load {
+    const fn is_handed_over(self) -> bool {
+        matches!(self, Load::Backlog { .. } | Load::Order { .. } | Load::Beside { .. })
+    }
 }
 
 /// What a server does with an attempt of a call that comes at an instant: answers, or refuses, after so many ms.
@@ -72,6 +82,14 @@ pub fn run(world: &World, gates: Gates, seed: u64) -> (Vec<Call>, u32) {
         Load::Backlog { tasks } => {
             (0..tasks).for_each(|task| run.put(1 + u64::from(task) % 1000, Event::Make { caller: 0 }));
         }
+        Load::Beside { first, others, later } => {
+            (0..first).for_each(|_| run.put(1, Event::Make { caller: 0 }));
+            (0..others).for_each(|_| run.put(1 + later, Event::Make { caller: 0 }));
+        }
+        Load::Order { within } => {
+            let at = 1 + ((u64::from(run.dice.next_u32()) * within) >> 32);
+            run.put(at, Event::Make { caller: 0 });
+        }
     }
     while let Some((now, events)) = run.agenda.pop_first() {
         if now > world.end {
@@ -118,7 +136,7 @@ impl Run<'_> {
         }
         let call = self.calls.len() as u32;
         self.calls.push(Call { made: now, ended: None, caller });
-        if matches!(self.world.load, Load::Backlog { .. }) {
+        if self.world.load.is_handed_over() {
             self.host.take(call, now);
         } else if self.host.sends(now) {
             let (answered, took) = self.ask(now, call);

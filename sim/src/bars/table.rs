@@ -4,9 +4,9 @@ use redrive::gates::{Comeback, Gates};
 use redrive::policy::presets;
 use redrive::rng::SplitMix64;
 
-use crate::bars::lone::{self, Lone};
+use crate::bars::lone::{self, Bound, Lone, bound_of};
 use crate::bars::luck::{self, calls, fails, took};
-use crate::bars::run::{Call, Load, World, run};
+use crate::bars::run::{Call, Load, Server, World, run};
 use crate::storm::model::{DEFAULT_BUDGET, ramped};
 
 const MINUTE: u64 = 60_000;
@@ -146,7 +146,49 @@ impl Rows {
         }
     }
 
-    fn backlog(&mut self, name: &str, server: crate::bars::run::Server, back: u64, seeds: u64) {
+    fn in_view(&mut self, lone: &Lone, seeds: u64) {
+        let of = |ramp| lone.delivered(Gates { ramp, ..shipped() }, seeds).last;
+        let (in_view, hidden) = (of(Comeback::InView), of(Comeback::OfMany));
+        let s = |ms: u64| ms as f64 / 1000.0;
+        let found = |of: Bound| {
+            format!("p50 {:.1} s, p99 {:.1} s, at worst {:.1} s", s(of.middle), s(of.late), s(of.worst))
+        };
+        let bound = lone.bound;
+        let wanted = match bound.middle {
+            u64::MAX => "none".to_owned(),
+            middle => format!("{:.0} s, {:.0} s", s(middle), s(bound.late)),
+        };
+        let kept = in_view.middle <= bound.middle && in_view.late <= bound.late;
+        let name = format!("in view: {}", lone.name);
+        self.row(&name, &format!("{}; hidden {}", found(in_view), found(hidden)), &wanted, kept);
+    }
+
+    /// Three tasks of a path that always fails must not delay four others of its origin: by a tenth and a quarter of a second at most.
+    fn beside(&mut self, name: &str, back: u64, later: u64, (with, without): (Server, Server), seeds: u64) {
+        let last = |first: u32, server: Server| {
+            let load = Load::Beside { first, others: 4, later };
+            let world = World { load, server, policy: presets::background(), end: 10 * MINUTE };
+            let runs = (1..=seeds).map(|seed| {
+                let calls = run(&world, shipped(), seed).0;
+                let ends =
+                    calls.iter().skip(first as usize).map(|call| call.ended.map_or(u64::MAX, |(at, _)| at));
+                ends.max().unwrap_or(u64::MAX).saturating_sub(back.max(later))
+            });
+            bound_of(runs.collect())
+        };
+        let (beside, alone) = (last(3, with), last(0, without));
+        let found = format!("the last after {} ms, p99 {} ms", beside.middle, beside.late);
+        let bound = format!("1.1 x {} ms + 250, 1.1 x {} ms + 250", alone.middle, alone.late);
+        let most = |ms: u64| ms + ms / 10 + 250;
+        self.row(
+            name,
+            &found,
+            &bound,
+            beside.middle <= most(alone.middle) && beside.late <= most(alone.late),
+        );
+    }
+
+    fn backlog(&mut self, name: &str, server: Server, back: u64, seeds: u64) {
         let world = World {
             load: Load::Backlog { tasks: 5000 },
             server,
@@ -214,6 +256,15 @@ pub fn table(seeds: u64) -> (String, u32) {
     );
     for lone in lone::all() {
         rows.lone(&lone, Comeback::OfFew, seeds.max(20));
+    }
+    let away: [Server; 2] =
+        [|dice, now, call| (now >= 2500 && call >= 3, took(dice)), |dice, now, _| (now >= 2500, took(dice))];
+    let well: [Server; 2] = [|dice, _, call| (call >= 3, took(dice)), |dice, _, _| (true, took(dice))];
+    let name = "4 tasks beside 3 that always fail, away for 2.5 s";
+    rows.beside(name, 2500, 0, away.into(), seeds.max(200));
+    rows.beside("4 tasks 3 s after 3 that always fail", 0, 3000, well.into(), seeds.max(200));
+    for lone in lone::in_view() {
+        rows.in_view(&lone, seeds.max(200));
     }
     rows.text.push_str("\nBeyond the bars:\n\n");
     rows.text.push_str(head);

@@ -1,10 +1,9 @@
 //! One client: a real queue, and what a host does for it.
 //!
-//! A call's first attempt is the caller's own and goes out at once, whatever the gates say. If it fails, the call becomes
-//! a task: the queue is told how it ended and says what follows. If it succeeds, the queue only hears of it.
+//! A call's first attempt is the caller's own and goes out at once, whatever the gates say; or, where its caller waits, when they let it in. If it
+//! fails, the call becomes a task: the queue is told how it ended and says what follows. If it succeeds, the queue only hears of it.
 
-use redrive::gates::Pace;
-use redrive::outcome::Word;
+use redrive::gates::{Entry, WhenOpen};
 use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
 use redrive::slots::{NONE, index_of};
 use redrive::task::{Flags, Outcome};
@@ -23,6 +22,8 @@ pub const NEVER: u64 = u64::MAX;
 pub enum Step {
     /// Sends the task of this slot once more.
     Send(u32),
+    /// Sends the first attempt of a call that was made at this instant.
+    LetIn(u64),
     /// Gives one up whose call was made at this instant.
     Lose(u64),
 }
@@ -33,7 +34,7 @@ pub struct Client {
     queue: Queue,
     lane: u32,
     policy: u32,
-    timeout: Millis,
+    wait_ms: Option<u64>,
     /// When each task's call was made, by the index of its slot.
     made: Vec<u64>,
     actions: Vec<Action>,
@@ -66,21 +67,47 @@ impl Client {
         };
         let mut queue = Queue::new(limits, seed);
         queue.set_gates(setup.gates);
+        if setup.wait_ms.is_some() {
+            queue.set_when_open(WhenOpen::Wait);
+        }
         let (lane, policy) = (queue.open_lane(), queue.intern(setup.policy.clone()));
-        let timeout = Millis::new(setup.timeout_ms);
-        Client { queue, lane, policy, timeout, made: Vec::new(), actions: Vec::new(), armed: NEVER }
+        let (made, actions, wait_ms) = (Vec::new(), Vec::new(), setup.wait_ms);
+        Client { queue, lane, policy, wait_ms, made, actions, armed: NEVER }
+    }
+
+    /// Whether the first attempt of a call is sent at once; it may wait at the door otherwise, or is turned away.
+    pub fn call(&mut self, now: u64) -> Entry {
+        if self.wait_ms.is_none() {
+            return Entry::Sent;
+        }
+        let entry = self.queue.call(instant(now), self.lane, self.wait_until(now), false);
+        if entry == Entry::Waits {
+            let slot = self.queue.stand(instant(now), &self.admission(now)).expect("a queue without a limit");
+            self.keep(slot, now);
+        }
+        entry
+    }
+
+    fn wait_until(&self, made: u64) -> Millis {
+        self.wait_ms.map_or(Millis::MAX, |wait| instant(made + wait))
+    }
+
+    fn keep(&mut self, slot: u32, made: u64) {
+        let index = index_of(slot) as usize;
+        if index >= self.made.len() {
+            self.made.resize(index + 1, 0);
+        }
+        self.made[index] = made;
     }
 
     /// A call's first attempt succeeded: no task, but the gates hear of it.
-    pub fn succeeded(&mut self, made: u64, now: u64) {
-        let took = instant(now - made);
-        let pace = Pace::of(took, self.timeout);
-        self.queue.hear(instant(now), self.lane, instant(made), took, Word::Success, pace);
+    pub fn succeeded(&mut self, began: u64, now: u64) {
+        let ended = ended(Fate::Answered, began, now);
+        self.queue.heard(instant(now), self.lane, self.policy, instant(began), &ended);
     }
 
-    /// A call's first attempt failed: it becomes a task. False: it is lost already.
-    pub fn failed(&mut self, fate: Fate, made: u64, now: u64) -> bool {
-        let admission = Admission {
+    fn admission(&self, made: u64) -> Admission {
+        Admission {
             lane: self.lane,
             policy: self.policy,
             priority: 0,
@@ -88,17 +115,19 @@ impl Client {
             flags: Flags::REPLAYABLE,
             created_at: instant(made),
             expires_at: Millis::MAX,
-            wait_until: Millis::MAX,
+            wait_until: self.wait_until(made),
             order: NONE,
-            started: true,
-        };
-        let slot = self.queue.admit(instant(now), &admission).expect("a queue without a limit");
-        let index = index_of(slot) as usize;
-        if index >= self.made.len() {
-            self.made.resize(index + 1, 0);
+            started: false,
+            began: Millis::ZERO,
         }
-        self.made[index] = made;
-        matches!(self.queue.settle(instant(now), slot, &ended(fate, made, now)), Verdict::Retry { .. })
+    }
+
+    /// The first attempt of a call failed that was made at `made`: it becomes a task. False: it is lost already.
+    pub fn failed(&mut self, fate: Fate, (made, began): (u64, u64), now: u64) -> bool {
+        let admission = Admission { started: true, began: instant(began), ..self.admission(made) };
+        let slot = self.queue.admit(instant(now), &admission).expect("a queue without a limit");
+        self.keep(slot, made);
+        matches!(self.queue.settle(instant(now), slot, &ended(fate, began, now)), Verdict::Retry { .. })
     }
 
     /// When the call of a task was made.
@@ -124,6 +153,7 @@ impl Client {
                 match *action {
                     Action::Start(slot) => steps.push(Step::Send(slot)),
                     Action::End(slot, _) => steps.push(Step::Lose(self.made[index_of(slot) as usize])),
+                    Action::LetIn(slot) => steps.push(Step::LetIn(self.made[index_of(slot) as usize])),
                     Action::Circuit(..) | Action::Storm(..) => {}
                 }
             }

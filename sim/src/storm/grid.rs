@@ -8,7 +8,8 @@ use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    Arrivals, BACK_MS, Backlog, IDEAL_S, Outage, Setup, WARM_UP_MS, patient, sound, variants,
+    Arrivals, BACK_MS, Backlog, IDEAL_S, IN_VIEW, MOST_SERVERS, Outage, Setup, WARM_UP_MS, patient, sound,
+    variants,
 };
 use crate::storm::run::{Outcome, run, run_until};
 
@@ -138,6 +139,7 @@ pub fn grid(seeds: u64, only: &str, changes: &Changes) -> Vec<Field> {
         .into_iter()
         .flat_map(|clients| BACKLOGS.map(|backlog| (clients, backlog)))
         .flat_map(|(clients, backlog)| variants().into_iter().map(move |(n, g)| (clients, backlog, n, g)))
+        .filter(|(clients, _, name, _)| *name != IN_VIEW || *clients > MOST_SERVERS)
         .filter(|(clients, backlog, name, _)| {
             let row = format!("{} {name}", heading(*clients, *backlog));
             only.split(' ').all(|word| row.contains(word))
@@ -193,7 +195,8 @@ pub fn lost_work(seeds: u64) -> String {
     let mut text = String::from(
         "| gates | lost, 200 clients | drained | lost, 20,000 clients | drained |\n|---|---|---|---|---|\n",
     );
-    let mut progress = Progress::of(variants().len());
+    let variants = || variants().into_iter().filter(|(name, _)| *name != IN_VIEW);
+    let mut progress = Progress::of(variants().count());
     for (name, gates) in variants() {
         text.push_str(&format!("| {name}"));
         for clients in CROWDS {
@@ -204,6 +207,37 @@ pub fn lost_work(seeds: u64) -> String {
         }
         text.push_str(" |\n");
         progress.step(&format!("the default policy, {name}"));
+    }
+    text
+}
+
+/// The shipped gates before callers who wait for their answer, and leave after 30 s.
+pub fn awaited(seeds: u64, only: &str) -> String {
+    let mut text = String::from(
+        "| clients, queue | outage | drained | amplification | asked in vain | last call | answered, of those who waited \
+         | of those who came later |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    let crowds = [(200, 4), (20_000, 4), (20_000, 7)];
+    let rows = crowds.into_iter().flat_map(|crowd| BACKLOGS.map(|backlog| (crowd, backlog)));
+    let rows = rows.flat_map(|row| OUTAGES.map(|outage| (row, outage)));
+    for (((clients, variant), backlog), outage) in rows {
+        let (name, gates) = variants()[variant];
+        let view = if name == IN_VIEW { " in view" } else { "" };
+        let kind = if outage == Outage::Hanging { "hanging" } else { "refusing" };
+        let heading = format!("{}{view} | {kind}", heading(clients, backlog));
+        if !only.split(' ').all(|word| heading.contains(word)) {
+            continue;
+        }
+        let several = Several::of(&Setup::new(clients, backlog, outage).with(gates).awaited(), seeds);
+        text.push_str(&format!(
+            "| {heading} | {} | {:.2} | {:.1} | {} | {:.1} % | {:.1} % |\n",
+            several.drained(),
+            several.middle(|figures| figures.amplification),
+            several.middle(|figures| figures.asked_in_vain),
+            several.last(),
+            100.0 * several.middle(|figures| figures.answered.0),
+            100.0 * several.middle(|figures| figures.answered.1)
+        ));
     }
     text
 }

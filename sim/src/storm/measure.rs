@@ -31,6 +31,8 @@ pub struct Figures {
     pub lost: u64,
     /// Calls made.
     pub calls: u64,
+    /// The share that was answered, of the calls of the outage that had no end when the server was back, and of those made after that.
+    pub answered: (f64, f64),
     /// It had not drained when nobody waited any more, and answered less than came in.
     pub collapsed: bool,
 }
@@ -50,6 +52,8 @@ pub struct Counts {
     /// Calls of the outage without an end.
     open_of_outage: u64,
     lost: u64,
+    /// Calls that ended after the return, and those of them with an answer: of the outage, and made after it.
+    ended: [(u64, u64); 2],
     drained_at: Option<u64>,
     last_at: Option<u64>,
 }
@@ -71,6 +75,7 @@ impl Counts {
             open: 0,
             open_of_outage: 0,
             lost: 0,
+            ended: [(0, 0); 2],
             drained_at: None,
             last_at: None,
         }
@@ -107,6 +112,10 @@ impl Counts {
             self.second().answered += 1;
         } else {
             self.lost += 1;
+        }
+        if now >= back {
+            let (all, with) = &mut self.ended[usize::from(made >= back)];
+            (*all, *with) = (*all + 1, *with + u64::from(answered));
         }
         if self.is_of_outage(made) {
             self.open_of_outage -= 1;
@@ -161,6 +170,7 @@ impl Counts {
                 sum(gone, back, |second| second.calls),
             ),
             lost: self.lost,
+            answered: (ratio(self.ended[0].1, self.ended[0].0), ratio(self.ended[1].1, self.ended[1].0)),
             calls: sum(0, end, |second| second.calls),
             collapsed: (self.drained_at.is_none() || self.open > self.few) && self.goodput() < 0.95,
         }

@@ -88,6 +88,9 @@ pub struct Setup {
     pub gates: Gates,
     /// Retries of one client at a time.
     pub concurrency: u32,
+    /// A caller waits for its call for so long, at the door while a circuit is open. `None`: each call is sent at once, and kept until it
+    /// has its answer.
+    pub wait_ms: Option<u64>,
     /// When to try again. Its timeout of an attempt is that of the clients, whatever it says.
     pub policy: Policy,
 }
@@ -107,15 +110,22 @@ impl Setup {
             arrivals: Arrivals::Even,
             gates: Gates::default(),
             concurrency: 3,
+            wait_ms: None,
             policy: sound(&patient(47_000.0)),
         }
     }
 
-    /// The same setup behind these gates. A ramp is that of servers or of tabs, as the clients are.
+    /// The same setup whose calls are awaited: for 30 s, under the default policy.
+    #[must_use]
+    pub fn awaited(self) -> Setup {
+        Setup { wait_ms: Some(30_000), policy: sound(&PolicyOptions::default()), ..self }
+    }
+
+    /// The same setup behind these gates. A ramp is that of servers or of tabs, as the clients are, but for one of pages in view.
     #[must_use]
     pub fn with(self, gates: Gates) -> Setup {
         let ramp = match gates.ramp {
-            Comeback::AtOnce => Comeback::AtOnce,
+            ramp @ (Comeback::AtOnce | Comeback::InView) => ramp,
             _ if self.clients > MOST_SERVERS => Comeback::OfMany,
             _ => Comeback::OfFew,
         };
@@ -213,6 +223,9 @@ pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
 /// The words for the first of [`variants`], which the lab shows.
 pub const GATES: [&str; 5] = ["none", "budget", "breaker", "breaker-budget", "shipped"];
 
+/// The name of the gates of a page in view, which servers have not.
+pub const IN_VIEW: &str = "**in view**: breaker, ramp, budget";
+
 /// Gates under the name that the tables show.
 pub fn variants() -> Vec<(&'static str, Gates)> {
     vec![
@@ -223,5 +236,6 @@ pub fn variants() -> Vec<(&'static str, Gates)> {
         ("**shipped**: breaker, ramp, budget", ramped(Some(DEFAULT_BUDGET))),
         ("few tokens, no ramp", gates(None, Some(FEW_TOKENS))),
         ("few tokens, breaker", gates(Some(breaker()), Some(FEW_TOKENS))),
+        (IN_VIEW, Gates { ramp: Comeback::InView, ..ramped(Some(DEFAULT_BUDGET)) }),
     ]
 }

@@ -1,5 +1,6 @@
 //! One storm from beginning to end. The same setup and seed give the same storm, request for request, in one go or in slices.
 
+use redrive::gates::Entry;
 use std::collections::BTreeMap;
 
 use redrive::rng::SplitMix64;
@@ -23,7 +24,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A call's first attempt has ended.
-    First { client: u32, made: u64, fate: Fate },
+    First { client: u32, made: u64, began: u64, fate: Fate },
     /// A retry has.
     Retry { client: u32, slot: u32, began: u64, fate: Fate },
     /// A client's timer goes off, which was set for this instant.
@@ -145,8 +146,16 @@ impl Storm {
     fn call(&mut self, now: u64) {
         let client = ((u64::from(self.dice.next_u32()) * u64::from(self.setup.clients)) >> 32) as u32;
         self.counts.call(now);
+        match self.clients[client as usize].as_mut().map(|known| known.call(now)) {
+            None | Some(Entry::Sent) => self.first(client, now, now),
+            Some(Entry::Waits) => self.act(client, now),
+            Some(Entry::TurnedAway) => self.counts.end(now, now, false),
+        }
+    }
+
+    fn first(&mut self, client: u32, made: u64, now: u64) {
         let (fate, at) = self.send(now);
-        self.put(at, Event::First { client, made: now, fate });
+        self.put(at, Event::First { client, made, began: now, fate });
     }
 
     fn put(&mut self, at: u64, event: Event) {
@@ -160,15 +169,15 @@ impl Storm {
 
     fn happen(&mut self, event: Event, now: u64) {
         match event {
-            Event::First { client, made, fate: Fate::Answered } => {
+            Event::First { client, made, began, fate: Fate::Answered } => {
                 self.counts.end(made, now, true);
                 if let Some(known) = &mut self.clients[client as usize] {
-                    known.succeeded(made, now);
+                    known.succeeded(began, now);
                     self.act(client, now);
                 }
             }
-            Event::First { client, made, fate } => {
-                if !self.client(client).failed(fate, made, now) {
+            Event::First { client, made, began, fate } => {
+                if !self.client(client).failed(fate, (made, began), now) {
                     self.counts.end(made, now, false);
                 }
                 self.act(client, now);
@@ -212,6 +221,7 @@ impl Storm {
                     let (fate, at) = self.send(now);
                     self.put(at, Event::Retry { client, slot, began: now, fate });
                 }
+                Step::LetIn(made) => self.first(client, made, now),
                 Step::Lose(made) => self.counts.end(made, now, false),
             }
         }

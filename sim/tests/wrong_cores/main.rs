@@ -41,7 +41,7 @@ caught! {
     s8_one_attempt_too_many: TRIES_ONCE_MORE is caught by "S8" | "S1";
     s8_a_cancel_forgotten: IGNORES_CANCELS is caught by "S2" | "S8";
     s8_a_pause_ignored: IGNORES_PAUSES is caught by "S8";
-    s8_offline_ignored: IGNORES_THE_NETWORK is caught by "S8" | "L4";
+    s8_offline_ignored: IGNORES_THE_NETWORK is caught by "S8" | "S9" | "L4";
     s8_an_expiry_ignored: IGNORES_EXPIRY is caught by "S8";
     s9_a_start_before_its_time: STARTS_EARLY is caught by "S9";
     s9_a_retry_after_ignored: IGNORES_RETRY_AFTER is caught by "S9";

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redrive::breaker::Circuit;
-use redrive::gates::{Gates, Pace};
-use redrive::outcome::Word;
+use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
     Action, Admission, Cancelled, Carry, Ended, Gate, GateStatus, Limits, Past, Queue, Stats, Verdict, Wait,
@@ -315,10 +314,13 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         let admitted = self.inner.admits(now, lane);
         FAULT == PROBES_BESIDE_CALLERS || admitted
     }
-    fn hear(&mut self, now: Millis, lane: u32, began: Millis, took: Millis, kind: Word, pace: Pace) {
+    fn heard(&mut self, now: Millis, lane: u32, policy: u32, began: Millis, ended: &Ended) {
         let began = if FAULT == BELIEVES_STRAGGLERS { now } else { began };
-        let took = if FAULT == TAKES_OLD_FAILURES_FOR_NEW { Millis::MAX } else { took };
-        self.inner.hear(now, lane, began, took, kind, pace);
+        let duration = if FAULT == TAKES_OLD_FAILURES_FOR_NEW { None } else { ended.duration };
+        self.inner.heard(now, lane, policy, began, &Ended { duration, ..*ended });
+    }
+    fn visit(&mut self, now: Millis, lane: u32) {
+        self.inner.visit(now, lane);
     }
     fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis> {
         self.inner.shut_until(now, lane)

@@ -35,7 +35,7 @@ impl Pair {
         for task in &self.naive.tasks {
             assert_eq!(self.queue.attempts(task.slot), task.attempts);
             let waits = matches!(task.state, State::Waiting | State::Ready);
-            let due = task.due.max(self.naive.lanes[task.lane].held_until);
+            let due = task.due.max(self.naive.lanes[task.lane].shut_until());
             let due = waits.then(|| self.timeline.outward(Millis::new(due)));
             assert_eq!(self.queue.due_at(task.slot), due, "{task:?}");
         }

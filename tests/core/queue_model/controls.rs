@@ -1,4 +1,4 @@
-//! What people and the host do to both queues: cancel, pause, resume, flush, offline.
+//! What people and the host do to both queues: cancel, pause, resume, flush, visit, offline.
 
 use redrive::queue::Cancelled;
 use redrive::slots::index_of;
@@ -41,11 +41,16 @@ impl Pair {
     }
 
     pub fn set_online(&mut self, online: bool) {
-        self.time();
+        let now = self.time();
         self.queue.set_online(self.wall(), online);
-        self.naive.offline = !online;
-        for lane in self.naive.lanes.iter_mut().filter(|lane| online && lane.failed_offline) {
-            (lane.failed_offline, lane.probing) = (false, true);
+        self.naive.set_online(now, online);
+    }
+
+    pub fn visit(&mut self, lane: usize) {
+        self.time();
+        if let Some(handle) = self.lane(lane) {
+            self.queue.visit(self.wall(), handle);
+            self.naive.lanes[lane].visit();
         }
     }
 
@@ -55,6 +60,8 @@ impl Pair {
         let only = self.lane(lane).map(|_| lane);
         let mut order: Vec<usize> = (0..self.naive.tasks.len()).collect();
         order.sort_by_key(|&at| index_of(self.naive.tasks[at].slot));
+        let lanes = self.naive.lanes.iter_mut().enumerate();
+        lanes.filter(|(at, _)| only.is_none_or(|only| only == *at)).for_each(|(_, lane)| lane.dark_until = 0);
         let mut expected = 0;
         for at in order {
             let task = &self.naive.tasks[at];

@@ -21,15 +21,16 @@ impl Naive {
             (lane.held_until > now, Gate::LaneHeld),
             (lane.paused, Gate::LanePaused),
             (self.paused, Gate::Paused),
-            (self.offline, Gate::Offline),
+            (lane.dark_until > now, Gate::Offline),
             (lane.probing && here >= 1, Gate::Probing),
-            (here >= self.limits.per_lane, Gate::LaneLimit),
+            (here >= self.per_lane(), Gate::LaneLimit),
             (self.in_flight(None) >= self.limits.concurrency, Gate::Limit),
             (true, Gate::Ready),
         ];
         match gates.into_iter().find(|(holds, _)| *holds).unwrap().1 {
             Gate::Due => known(Gate::Due, task.due),
             Gate::LaneHeld => known(Gate::LaneHeld, lane.held_until),
+            Gate::Offline => known(Gate::Offline, lane.dark_until),
             Gate::Behind => {
                 GateStatus { gate: Gate::Behind, until: Millis::MAX, ahead: self.ahead(at) as u32 }
             }
@@ -45,13 +46,13 @@ impl Naive {
             State::InFlight | State::Started => None,
         });
         let holds = (0..self.lanes.len())
-            .filter(|&lane| self.head(lane).is_some() && self.lanes[lane].held_until > now)
-            .map(|lane| self.lanes[lane].held_until);
+            .filter(|&lane| self.head(lane).is_some() && self.lanes[lane].shut_until() > now)
+            .map(|lane| self.lanes[lane].shut_until());
         tasks.chain(holds).min().unwrap_or(1 << 53)
     }
 
     /// Whether a hold has ended since the last poll: a poll may be wanted just to notice that.
     pub fn has_ended_holds(&self, now: u64) -> bool {
-        self.lanes.iter().any(|lane| lane.held_until > self.polled_at && lane.held_until <= now)
+        self.lanes.iter().any(|lane| lane.shut_until() > self.polled_at && lane.shut_until() <= now)
     }
 }

@@ -13,10 +13,28 @@ pub struct Lane {
     pub paused: bool,
     pub probing: bool,
     pub failed_offline: bool,
+    /// Offline nothing starts until then, and when its last attempt ended, or it went offline.
+    pub dark_until: u64,
+    pub dark_since: u64,
     pub first_failures: u32,
 }
 
 impl Lane {
+    /// The host says that it is offline, or an attempt has failed meanwhile: the next one goes in half a minute.
+    pub fn go_dark(&mut self, now: u64) {
+        (self.dark_since, self.dark_until) = (now, now + 30_000);
+    }
+
+    /// Somebody looks: two seconds after the last is enough.
+    pub fn visit(&mut self) {
+        self.dark_until = self.dark_until.min(self.dark_since + 2_000);
+    }
+
+    /// When what is due may start, as far as the clock decides.
+    pub fn shut_until(&self) -> u64 {
+        self.held_until.max(self.dark_until)
+    }
+
     /// The server wants nothing for `ms`: at most for `most` on end, and who waited then has a second to start.
     pub fn hold(&mut self, now: u64, ms: u64, most: u64) {
         if ms == 0 {

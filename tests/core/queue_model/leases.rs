@@ -32,15 +32,20 @@ impl Naive {
     /// How many more of a store's tasks: a hold that the store knows of is the store's to keep.
     pub fn stored_room(&self, lane: usize, now: u64) -> u32 {
         let row = &self.lanes[lane];
-        let limit = if row.probing { 1 } else { self.limits.per_lane };
-        let shut = row.paused || (row.held_until > now && !row.shared);
+        let limit = if row.probing { 1 } else { self.per_lane() };
+        let held = row.held_until > now && !row.shared;
+        let shut = row.paused || held || row.dark_until > now;
         if shut { 0 } else { limit.saturating_sub(self.in_flight(Some(lane))) }
+    }
+
+    /// Attempts that a lane runs at most: offline one, to see whether that is so.
+    pub fn per_lane(&self) -> u32 {
+        if self.offline { 1 } else { self.limits.per_lane }
     }
 
     /// How many more all lanes together do.
     pub fn vacancies(&self) -> u32 {
-        let shut = self.paused || self.offline;
-        if shut { 0 } else { self.limits.concurrency.saturating_sub(self.in_flight(None)) }
+        if self.paused { 0 } else { self.limits.concurrency.saturating_sub(self.in_flight(None)) }
     }
 }
 
@@ -62,6 +67,7 @@ impl Pair {
             wait_until: until(adoption.waits),
             order: NONE,
             started,
+            began: Millis::ZERO,
         };
         let previous_delay = Millis::new(adoption.previous);
         let (attempts, refunds, marks) = (adoption.attempts, adoption.refunds, adoption.marks);

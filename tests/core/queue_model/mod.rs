@@ -67,6 +67,7 @@ impl Pair {
             phase_start,
             paused: false,
             offline: false,
+            overruled: false,
             changes: 0,
             polled_at: 0,
             admitted: 0,
@@ -98,6 +99,7 @@ impl Pair {
             wait_until: Millis::MAX,
             order: NONE,
             started: false,
+            began: Millis::ZERO,
         };
         let capacity = self.naive.limits.capacity;
         while self.naive.admitted < 257 + capacity {
@@ -142,6 +144,7 @@ impl Pair {
                         wait_until,
                         order: order.map_or(NONE, |order| self.naive.orders[order]),
                         started,
+                        began: Millis::ZERO,
                     },
                     (lane, policy, order),
                 );
@@ -186,6 +189,7 @@ impl Pair {
             Step::Resume(lane) => self.resume(lane),
             Step::Online(online) => self.set_online(online),
             Step::Flush(lane) => self.flush(lane),
+            Step::Visit(lane) => self.visit(lane),
             Step::Reopen(order) => self.reopen(order),
             Step::Adopt(ref adoption) => self.adopt(adoption),
             Step::Hold(lane, ms) => self.hold(lane, ms),

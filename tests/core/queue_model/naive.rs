@@ -66,6 +66,8 @@ pub struct Naive {
     pub phase_start: u32,
     pub paused: bool,
     pub offline: bool,
+    /// A response has shown otherwise since the host said so.
+    pub overruled: bool,
     pub changes: u64,
     pub polled_at: u64,
     pub admitted: u32,
@@ -224,7 +226,22 @@ impl Naive {
                 assert_eq!(reason, expected, "{task:?}");
                 self.end(at, now);
             }
-            Action::Circuit(..) | Action::Storm(..) => panic!("no gates were set: {action:?}"),
+            Action::LetIn(_) | Action::Circuit(..) | Action::Storm(..) => {
+                panic!("no gates were set: {action:?}")
+            }
+        }
+    }
+
+    pub fn set_online(&mut self, now: u64, online: bool) {
+        self.overruled = false;
+        let was_offline = std::mem::replace(&mut self.offline, !online);
+        for lane in &mut self.lanes {
+            if online {
+                lane.dark_until = 0;
+                lane.probing |= std::mem::take(&mut lane.failed_offline);
+            } else if !was_offline {
+                lane.go_dark(now);
+            }
         }
     }
 
@@ -235,6 +252,14 @@ impl Naive {
         };
         let attempts = self.tasks[at].attempts;
         self.unusable += u32::from(ended.unusable);
+        // A host may say that it is offline with an attempt alone; once a response has shown otherwise, that is lost as any other.
+        let mut ended = *ended;
+        if ended.outcome == Outcome::Offline && self.overruled {
+            ended.outcome = Outcome::NetworkError;
+        } else if ended.outcome == Outcome::Offline {
+            self.set_online(now, false);
+        }
+        let ended = &ended;
         let hold = Millis::new(self.learn(at, now, ended));
         let verdict = self.judge(at, now, ended);
         let goes_on = matches!(verdict, Verdict::Retry { .. } | Verdict::Parked);
@@ -253,12 +278,18 @@ impl Naive {
     }
 
     fn learn(&mut self, at: usize, now: u64, ended: &Ended) -> u64 {
+        let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
+        if answered && std::mem::take(&mut self.offline) {
+            self.overruled = true;
+            self.lanes.iter_mut().for_each(|lane| lane.dark_until = 0);
+        }
+        let lost = matches!(ended.outcome, Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline);
         let lane = &mut self.lanes[self.tasks[at].lane];
-        match ended.outcome {
-            Outcome::Response | Outcome::RedirectRefused => lane.probing = false,
-            Outcome::Offline => lane.failed_offline = true,
-            Outcome::NetworkError | Outcome::TimedOut if self.offline => lane.failed_offline = true,
-            _ => {}
+        if answered {
+            (lane.probing, lane.failed_offline) = (false, false);
+        } else if lost && self.offline {
+            lane.failed_offline = true;
+            lane.go_dark(now);
         }
         let most = self.policies[self.tasks[at].policy].max_retry_after();
         let allowed = |delay: Option<Millis>| delay.filter(|&delay| delay <= most).map_or(0, Millis::get);
@@ -282,14 +313,16 @@ impl Naive {
         if !unsent {
             task.first_attempt_at.get_or_insert(task.started_at);
         }
-        let given_back = unsent || ended.outcome == Outcome::Offline;
+        let offline = ended.outcome == Outcome::Offline;
         let mut outcome = ended.outcome;
-        if given_back && task.refunds >= 20 {
+        if unsent && task.refunds >= 20 {
             outcome = Outcome::NetworkError;
         }
-        let beside = Beside { unanswered: task.unanswered, said: ended.said };
+        let beside =
+            Beside { unanswered: task.unanswered, said: ended.said, handed_over: task.wait_until == 1 << 53 };
         let class = classify(&policy, outcome, ended.status, task.flags, beside);
-        task.unanswered |= [Outcome::NetworkError, Outcome::TimedOut, Outcome::Offline].contains(&outcome);
+        let lost = [Outcome::NetworkError, Outcome::TimedOut, Outcome::Offline, Outcome::Aborted];
+        task.unanswered |= lost.contains(&outcome);
         if class == Class::Success {
             return Verdict::Succeeded;
         }
@@ -301,10 +334,10 @@ impl Naive {
         if task.refunds_401 == 3 && task.last_was_401 && outcome == Outcome::CredentialsFailed {
             return Verdict::Exhausted(Reason::NotRetryable);
         }
-        if given_back && task.refunds < 20 && class == Class::Retry {
+        if (offline || (unsent && task.refunds < 20)) && class == Class::Retry {
             let draw = self.rng.next_u32();
             task.attempts -= 1;
-            task.refunds += 1;
+            task.refunds += u32::from(!offline);
             let mut curve = Millis::ZERO;
             if outcome == Outcome::CredentialsFailed {
                 let draw = Draw { r32: draw, phase: task.phase.unwrap_or(0), previous: None };

@@ -35,6 +35,8 @@ pub enum Step {
     Resume(usize),
     Online(bool),
     Flush(usize),
+    /// A task was handed over, or somebody looks.
+    Visit(usize),
     /// Drop an order and open it anew, if nobody is in it.
     Reopen(usize),
     Adopt(Adoption),
@@ -110,7 +112,7 @@ fn admit() -> impl Strategy<Value = Step> {
 }
 
 fn settle() -> impl Strategy<Value = Step> {
-    let outcome = prop_oneof![10 => Just(0), 3 => Just(1), 3 => 2_u32..8];
+    let outcome = prop_oneof![10 => Just(0), 3 => Just(1), 3 => 2_u32..10];
     let status = prop::sample::select(vec![200, 503, 503, 429, 502, 401, 401, 400, 409, 422, 500]);
     let server = prop_oneof![4 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
     let limit = prop_oneof![6 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
@@ -139,6 +141,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         5 => (0_usize..4).prop_map(Step::Resume),
         3 => prop::sample::select(vec![true, true, false]).prop_map(Step::Online),
         2 => (0_usize..4).prop_map(Step::Flush),
+        1 => (0_usize..4).prop_map(Step::Visit),
         2 => (0_usize..3).prop_map(Step::Reopen),
         8 => adopt(),
         2 => (0_usize..4, prop_oneof![1 => Just(0), 4 => 0_u64..3000]).prop_map(|(lane, ms)| Step::Hold(lane, ms)),

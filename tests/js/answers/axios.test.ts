@@ -114,6 +114,8 @@ async function hanging(adapter: string, status: number, config: object = {}, las
     maxDelayMs: 30_000,
     jitterType: 'NONE',
     maxAttempts: 3,
+    // its attempts count for what is deferred, too
+    policyId: 'three attempts',
   } as const
   const queue = new RetryQueue({ ...NO_GATES, policy })
   onTestFinished(() => queue.close({ drainMs: 0 }))

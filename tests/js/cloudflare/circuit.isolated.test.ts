@@ -46,7 +46,8 @@ function setup(options: Partial<WorkerFetchOptions> = {}, answer: object = { out
     for (let i = 0; i < MOST; i++) {
       const { hits } = server
       const end = server.hang()
-      const called = watch(call({ redrive: { policy: { maxAttempts: 1 } } }, more))
+      // it may not wait for the circuit
+      const called = watch(call({ redrive: { policy: { maxAttempts: 1 }, waitMs: 50 } }, more))
       await clock.advance(takesMs)
       end(503)
       await clock.advance(0)
@@ -62,15 +63,26 @@ function setup(options: Partial<WorkerFetchOptions> = {}, answer: object = { out
 
 const POST = { method: 'POST', body: 'tea' } as const
 
-test('S8 a call that has to be answered here fails at once, and nothing is sent', async () => {
+test('S8 a call that has to be answered here, and may not wait for the circuit, fails at once, and nothing is sent', async () => {
   const { open, call, server, clock } = setup()
   expect(await open()).toBeInstanceOf(CircuitOpenError)
   const { hits } = server
-  const failed = await call({ ...POST, redrive: { mode: 'await' } }).catch((error) => error)
+  const failed = await call({ ...POST, redrive: { mode: 'await', waitMs: 100 } }).catch((error) => error)
   expect(failed).toMatchObject({ code: 'CIRCUIT_OPEN' })
   expect(failed.until).toBeGreaterThan(clock.now())
   expect(failed.message).toMatch(/^POST https:.* was not sent: .*retryBudget: false/)
   expect(server.hits).toBe(hits)
+})
+
+test('S8 calls that have to be answered here wait for the circuit, and are answered once the server is back', async () => {
+  const { open, call, server, clock } = setup()
+  await open()
+  const { hits } = server
+  const calls = Array.from({ length: 20 }, () => watch(call({ ...POST, redrive: { mode: 'await' } })))
+  await clock.advance(0)
+  expect(server.hits).toBe(hits)
+  for (let ms = 0; ms < 15_000; ms += 50) await clock.advance(50)
+  expect(calls.map(({ value }) => value?.status)).toEqual(calls.map(() => 200))
 })
 
 test('S8 a call that may leave is handed over unsent, and answered 202', async () => {

@@ -10,7 +10,7 @@ describe('a browser that does not let the database be opened', () => {
   test('no IndexedDB at all', async () => {
     const connection = new Connection({ name: 'test', layout: notes, stores: ['notes'] })
     await expect(connection.read(get)).rejects.toEqual(
-      fails('STORAGE_UNAVAILABLE', 'no IndexedDB here', 'another store'),
+      fails('STORAGE_UNAVAILABLE', 'no IndexedDB here', 'allow site data', 'another store'),
     )
   })
 
@@ -51,9 +51,18 @@ describe('a browser that does not let the database be opened', () => {
     )
     expect(await connection.read(get)).toBeUndefined()
     expect(opens()).toBe(3)
-    connection.close()
-    for (let i = 0; i < 3; i++) opening.push(() => failedOpen(error('UnknownError')))
-    await expect(connection.read(get)).rejects.toEqual(fails('STORAGE_UNAVAILABLE', '3 times'))
+  })
+
+  test.each([
+    ['Chromium where site data is blocked', 'UnknownError', 'The user denied permission to access the database.'],
+    ['Chromium whose files of it are damaged', 'UnknownError', 'Internal error opening backing store.'],
+    ['Firefox in an earlier private window', 'InvalidStateError', 'A mutation operation was attempted on a database.'],
+  ])('an open that fails again and again says to allow site data: %s', async (_, name, message) => {
+    const { connection, opening } = setup()
+    for (let i = 0; i < 3; i++) opening.push(() => failedOpen(new DOMException(message, name)))
+    const failure = await connection.read(get).catch((thrown: RedriveError) => thrown)
+    expect(failure).toEqual(fails('STORAGE_UNAVAILABLE', '3 times', message, 'allow site data'))
+    expect((failure as RedriveError).message).not.toContain('reload')
     expect(await connection.read(get)).toBeUndefined()
   })
 

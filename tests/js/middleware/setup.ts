@@ -11,7 +11,7 @@ import { NO_GATES } from '../setup.ts'
 import { type Handler, type Seen, type Served, type Skin, serve } from './servers.ts'
 
 /** Waits of some milliseconds, in real time. */
-export const QUICK = { jitterType: 'NONE', initialDelayMs: 5, maxDelayMs: 20 } as const
+export const QUICK = { policyId: 'default', jitterType: 'NONE', initialDelayMs: 5, maxDelayMs: 20 } as const
 
 /** An error as Node's sockets throw it, and databases' clients with them. */
 export const refused = (): Error =>

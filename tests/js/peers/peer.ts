@@ -2,11 +2,11 @@
 
 import { expect } from 'vitest'
 import type { RedriveInit } from '../../../js/call/read-fetch.ts'
-import type { RetryPolicy, RetryQueueOptions } from '../../../js/index.ts'
+import type { RetryQueueOptions } from '../../../js/index.ts'
 import { gaps, ORDERS, setup, watch } from '../setup.ts'
 
 export interface Case {
-  readonly policy?: Partial<RetryPolicy>
+  readonly policy?: NonNullable<RetryQueueOptions['policy']>
   readonly options?: RetryQueueOptions
   readonly init?: RedriveInit
   /** Answers of the server, in turn: a status, one with headers, or an error. Then it says 200. */

@@ -47,6 +47,13 @@ const FIELDS = {
     .union([z.literal('broad'), z.array(z.int().min(200).max(599)).max(400)])
     .optional()
     .meta({ description: 'Statuses to retry, or `broad`: 408, 425, 429, 500, 502, 503, 504 and 520 to 524' }),
+  expect: z
+    .strictObject({
+      status: z.array(z.int().min(200).max(399)).max(200).optional(),
+      contentType: z.string().optional(),
+    })
+    .optional()
+    .meta({ description: 'What the answer has to be: another one ends the task as `not_retryable`' }),
   retryNetworkErrors: flag('Retry after a lost connection').optional(),
   retryTimeouts: flag('Retry after an attempt without an answer in time').optional(),
   attemptTimeoutMs: millis('The time limit of one attempt; 0: none').optional(),

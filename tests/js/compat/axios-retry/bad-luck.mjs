@@ -14,7 +14,7 @@ const subjects = [
   ['axios-retry', axiosRetry, () => ({})],
   ['here, without a queue', facade, () => ({ queue: undefined })],
   ['with `new RetryQueue()`', facade, () => ({ queue: new RetryQueue(quiet) })],
-  ["with `whenOpen: 'hold'`", facade, () => ({ queue: new RetryQueue({ ...quiet, breaker: { whenOpen: 'hold' } }) })],
+  ["with `whenOpen: 'fail'`", facade, () => ({ queue: new RetryQueue({ ...quiet, breaker: { whenOpen: 'fail' } }) })],
 ]
 
 const scenarios = [

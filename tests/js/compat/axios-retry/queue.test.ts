@@ -134,7 +134,10 @@ test('a stream is sent once: a retry would send it empty', async () => {
 })
 
 test('what the queue refuses is an error of axios, and is not tried again', async () => {
-  const { server, api, queue } = await queued({ retries: 0 }, { breaker: { fairShare: 1, afterMs: 0 } })
+  const { server, api, queue } = await queued(
+    { retries: 0 },
+    { breaker: { fairShare: 1, afterMs: 0, whenOpen: 'fail' } },
+  )
   server.reply(503)
   await failed(api.get('/'))
   await eventually(() => queue.stats().origins[server.url]?.circuit).toBe('OPEN')

@@ -1,0 +1,73 @@
+/**
+ * Keeps the promises of `signal` and `waitMs`: a caller who aborts, or whose time is up, hears so whatever its call waits for inside the queue.
+ * The work goes on until it next looks whether its caller is there: it then ends, without sending or keeping anything.
+ */
+
+import { RedriveError } from '../api/errors.ts'
+import { whenAborted } from '../platform/abort.ts'
+import { type Clock, MAX_TIMER_MS } from '../platform/clock.ts'
+import { deliver, type Finished } from './attempt.ts'
+import type { Call } from './call.ts'
+import { cancelBody } from './read-body.ts'
+
+/** So much longer than `waitMs`: other parts end a call then, too, and know more about it. */
+const GRACE_MS = 30
+
+/** The things to be ended, and to be given, when a caller leaves before its call is a task. */
+export interface Parting {
+  /** Ends what the caller's signal does not: the first attempt of a deferred call, or the reading of a body. */
+  controller?: AbortController
+  /** The first attempt, once it has ended. */
+  last?: Finished
+  /** That attempt is waited for, however long it takes. */
+  isPatient?: boolean
+}
+
+/** `work`, for as long as its caller waits: until an abort, and for `ms` at most; undefined: any time. */
+export function whileThere<T>(
+  call: Pick<Call, 'method' | 'origin' | 'options' | 'signal' | 'isLeft'>,
+  clock: Clock,
+  ms: number | undefined,
+  work: Promise<T>,
+  parting: Parting = {},
+): Promise<T> {
+  const { signal } = call
+  let disarm: (() => void) | undefined
+  let unlisten: (() => void) | undefined
+  const told = new Promise<T>((resolve, reject) => {
+    const leave = (reason: unknown) => {
+      call.isLeft = true
+      parting.controller?.abort(reason)
+    }
+    const onTime = () => {
+      if (parting.isPatient) return
+      const error = new RedriveError('WAIT_EXCEEDED', `${call.method} ${call.origin}: its waitMs is over`)
+      leave(error)
+      const give = async () => deliver(parting.last ?? { answer: null, error }, { reason: 'wait_exceeded' }) as T
+      resolve(give())
+    }
+    const onAbort = () => {
+      const reason: unknown = signal?.reason
+      if (!call.options.detach) {
+        leave(reason)
+        parting.last?.answer?.discard()
+      }
+      reject(reason)
+    }
+    if (ms !== undefined && ms < MAX_TIMER_MS) disarm = clock.after(ms + GRACE_MS, onTime)
+    if (signal) unlisten = whenAborted(signal, onAbort)
+    work
+      .then((late) => {
+        resolve(late)
+        // a stream that has no reader any more lets go of its connection
+        if (signal?.aborted) cancelBody((late as Partial<Response> | undefined)?.body)
+      })
+      .catch(reject)
+  })
+  const end = () => {
+    disarm?.()
+    unlisten?.()
+  }
+  told.then(end, end)
+  return told
+}

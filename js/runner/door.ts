@@ -1,0 +1,128 @@
+/**
+ * The door of an origin: an awaited call does not start while the circuit is open. It waits here, where the circuit is expected to let it
+ * through in time, and then makes its first attempt as any call does. The core says which call is let in, and when.
+ */
+
+import { QueueClosedError } from '../api/errors.ts'
+import type { OpenCircuit } from '../api/task-errors.ts'
+import type { Call } from '../call/call.ts'
+import { notSent } from '../call/not-sent.ts'
+import { CIRCUIT_OPEN, ENDED, ENTRY_SENT, ENTRY_WAITS, LET_IN, NONE, OUTCOME_OWN_ERROR, STORM } from '../core/codes.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { FOREVER } from '../platform/clock.ts'
+import type { Rulings } from '../tasks/ruling.ts'
+import type { QueueContext } from './context.ts'
+import type { Policies } from './handles.ts'
+import type { Lanes } from './lanes.ts'
+
+/** The part of the runner that the door needs. */
+interface DoorPorts {
+  readonly core: CoreQueue
+  readonly lanes: Lanes
+  readonly policies: Policies
+  readonly rulings: Pick<Rulings, 'heard'>
+  readonly host: QueueContext
+  readonly state: 'open' | 'closing' | 'stopped'
+  guard<T>(work: () => T): T | undefined
+  tickSoon(): void
+}
+
+interface Waiter {
+  readonly call: Call
+  /** Ends the wait: the call is sent, or its circuit keeps it from being sent. */
+  readonly end: (circuit?: OpenCircuit) => void
+  readonly fail: (error: unknown) => void
+}
+
+export class Door {
+  readonly #runner: DoorPorts
+  /** By the handles that the core gave them. */
+  readonly #waiters = new Map<number, Waiter>()
+
+  constructor(runner: DoorPorts) {
+    this.#runner = runner
+  }
+
+  /**
+   * undefined: the call may be sent now. Resolves with the circuit that it cannot wait for; with undefined: now it may be sent. Rejects with the
+   * reason of its signal, and where the queue is closed. `isEarly`: it is not sent at once in any case.
+   */
+  enter(call: Call, createdAt: number, isEarly: boolean): Promise<OpenCircuit | undefined> | undefined {
+    const { core, lanes, host, guard } = this.#runner
+    const { principal, origin, waitMs } = call
+    const lane = lanes.find(principal, origin)
+    if (lane === undefined) return undefined
+    const entry = this.#runner.guard(() => core.call(host.now(), lane, createdAt + waitMs, isEarly)) ?? ENTRY_SENT
+    if (entry === ENTRY_SENT) return undefined
+    const circuit = () => circuitOf(core, lane, origin, host.now())
+    const slot = entry === ENTRY_WAITS ? guard.call(this.#runner, () => this.#stand(call, createdAt, lane)) : NONE
+    // there is no room for it, or it would wait in vain
+    if (slot === NONE) return Promise.resolve(circuit())
+    return slot === undefined ? undefined : this.#wait(call, slot as number)
+  }
+
+  /** Does what the core says of a caller; false: it is about a task or a lane. */
+  hears(slot: number, action: number): boolean {
+    const waiter = action >= LET_IN && action < STORM ? this.#waiters.get(slot) : undefined
+    if (!waiter) return false
+    const { core, lanes, host } = this.#runner
+    const { principal, origin } = waiter.call
+    const lane = lanes.find(principal, origin)
+    this.#waiters.delete(slot)
+    waiter.end(action < ENDED || lane === undefined ? undefined : circuitOf(core, lane, origin, host.now()))
+    return true
+  }
+
+  /** Lets those go on who wait for nothing: their principal has left. */
+  principalLeft(): void {
+    const { host } = this.#runner
+    for (const [slot, { call, end }] of this.#waiters) if (call.principal !== host.principal && this.#leave(slot)) end()
+  }
+
+  /** Nothing goes on here. A core that trapped decides nothing any more, so that their calls are plain ones (S18). */
+  close(isTrapped: boolean): void {
+    for (const [slot, { end, fail }] of this.#waiters) {
+      if (!this.#leave(slot)) continue
+      if (isTrapped) end()
+      else fail(new QueueClosedError(this.#runner.host.settings.name))
+    }
+  }
+
+  /** Takes note that a call ended without a word of its server: if it was to try the server out, another may. */
+  left({ origin, principal, policy }: Call, startedAt: number): void {
+    const { rulings, lanes, host } = this.#runner
+    const lane = lanes.find(principal, origin)
+    if (lane === undefined) return
+    this.#runner.guard(() => rulings.heard(notSent(OUTCOME_OWN_ERROR, startedAt), lane, policy, host.now()))
+    this.#runner.tickSoon()
+  }
+
+  #stand({ policy, options, waitMs }: Call, createdAt: number, lane: number): number {
+    const { core, policies, host } = this.#runner
+    const { priority = 0, expiresAt = FOREVER } = options
+    return policies.with(policy, (handle) =>
+      core.stand(host.now(), lane, handle, priority, createdAt, expiresAt, createdAt + waitMs),
+    )
+  }
+
+  #wait(call: Call, slot: number): Promise<OpenCircuit | undefined> {
+    const { signal } = call
+    this.#runner.tickSoon()
+    return new Promise<OpenCircuit | undefined>((resolve, reject) => {
+      this.#waiters.set(slot, { call, end: resolve, fail: reject })
+      signal?.addEventListener('abort', () => this.#leave(slot) && reject(signal.reason), { once: true })
+    })
+  }
+
+  #leave(slot: number): boolean {
+    this.#runner.guard(() => this.#runner.core.cancel(slot))
+    return this.#waiters.delete(slot)
+  }
+}
+
+/** The facts about the circuit of a lane. */
+export function circuitOf(core: CoreQueue, lane: number, origin: string, now: number): OpenCircuit {
+  // of a probe no end is known
+  const until = core.circuit(lane, now) === CIRCUIT_OPEN ? core.shutUntil(lane, now) : 0
+  return { origin, since: core.openSince(lane), until: until > now && until < FOREVER ? until : null }
+}

@@ -1,0 +1,140 @@
+/**
+ * Signs that an attempt may go well now, beside the answers to this queue's own: a page comes into view or is clicked on, the browser is
+ * online again, an origin has answered here or in another tab. What waits for its own delay is due then; gates and limits still hold.
+ *
+ * Tabs tell each other over a BroadcastChannel: one that waits for an origin says so, and one whose call to it is answered says that.
+ */
+
+import { laneName } from '../api/store.ts'
+import { COMEBACK_AT_ONCE, COMEBACK_IN_VIEW, COMEBACK_OF_FEW, COMEBACK_OF_MANY } from '../core/codes.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Settings } from '../options/queue-options.ts'
+import { isOffline, isPage } from '../platform/page.ts'
+import type { QueueContext } from './context.ts'
+import type { Lanes } from './lanes.ts'
+import type { StoredSide } from './stored.ts'
+
+/** A page that is clicked on again and again wakes its tasks no more often. */
+const WAKE_MS = 2_000
+/** Origins that other tabs wait for, the last. */
+const MOST_ORIGINS = 100
+
+/** The part of the runner that signs matter to. */
+interface EvidencePorts {
+  readonly core: CoreQueue
+  readonly lanes: Lanes
+  readonly host: QueueContext
+  readonly closing: AbortSignal
+  readonly stored: Pick<StoredSide, 'flush' | 'roomMade'> | undefined
+  readonly depth: number
+  guard<T>(work: () => T): T | undefined
+  flush(): Promise<number>
+  tick(): void
+}
+
+interface Message {
+  readonly origin: string
+  /** The origin has answered; else it is waited for. */
+  readonly isBack: boolean
+}
+
+export class Evidence {
+  readonly #runner: EvidencePorts
+  #channel: BroadcastChannel | undefined
+  /** Origins that other tabs wait for. */
+  readonly #awaited = new Set<string>()
+  #wokenAt = 0
+
+  constructor(runner: EvidencePorts) {
+    this.#runner = runner
+    const { host, core, closing: signal } = runner
+    if (isOffline()) core.setOnline(host.now(), false)
+    const onNetwork = () => this.#setOnline(!isOffline())
+    globalThis.addEventListener?.('online', onNetwork, { signal })
+    globalThis.addEventListener?.('offline', onNetwork, { signal })
+    if (!isPage()) return
+    const wake = () => this.#wake()
+    globalThis.addEventListener?.('focus', wake, { signal })
+    globalThis.document?.addEventListener('visibilitychange', wake, { signal })
+    try {
+      this.#channel = new BroadcastChannel(`redrive/${host.settings.name}/origins`)
+      this.#channel.onmessage = ({ data }) => this.#hear(data)
+      signal.addEventListener('abort', () => this.#channel?.close())
+    } catch {
+      // there are no other tabs here, or storage is forbidden
+    }
+  }
+
+  /** The circuit of an origin has opened. */
+  opened(origin: string): void {
+    this.#channel?.postMessage({ origin, isBack: false } satisfies Message)
+  }
+
+  /** The circuit of an origin has closed. */
+  closed(origin: string): void {
+    if (!isPage()) return
+    this.#awaited.add(origin)
+    this.answered(origin)
+    this.#back(origin)
+  }
+
+  /** An origin has answered as one that works. */
+  answered(origin: string): void {
+    if (this.#awaited.delete(origin)) this.#channel?.postMessage({ origin, isBack: true } satisfies Message)
+  }
+
+  #hear(data: unknown): void {
+    const { origin, isBack } = (data ?? {}) as Partial<Message>
+    if (typeof origin !== 'string' || this.#runner.closing.aborted) return
+    if (isBack) {
+      this.#back(origin)
+      return
+    }
+    this.#awaited.add(origin)
+    const [oldest] = this.#awaited
+    if (this.#awaited.size > MOST_ORIGINS && oldest !== undefined) this.#awaited.delete(oldest)
+  }
+
+  /** Makes due what waits for an origin. */
+  #back(origin: string): void {
+    const { core, lanes, host, stored } = this.#runner
+    const { principal } = host
+    const lane = lanes.find(principal, origin)
+    if (lane === undefined) return
+    this.#runner.guard(() => core.flush(host.now(), lane))
+    stored?.flush(laneName(principal, origin)).catch(() => {
+      // its loop meets the same fault, and reports it
+    })
+    this.#runner.tick()
+  }
+
+  /** Its user may look at the page, and expects to see that its work goes on. */
+  #wake(): void {
+    const runner = this.#runner
+    const now = runner.host.now()
+    if (runner.closing.aborted) return
+    runner.guard(() => runner.core.setComeback(comebackOf(runner.host.settings.breaker)))
+    if (globalThis.document?.hidden || now < this.#wokenAt + WAKE_MS || runner.depth === 0) return
+    this.#wokenAt = now
+    runner.flush().catch(() => {
+      // the store's loop meets the same fault, and reports it
+    })
+  }
+
+  #setOnline(online: boolean): void {
+    const { core, lanes, host, stored, closing } = this.#runner
+    if (closing.aborted) return
+    this.#runner.guard(() => core.setOnline(host.now(), online))
+    lanes.lookAgain()
+    stored?.roomMade()
+    this.#runner.tick()
+    if (online) this.#wake()
+  }
+}
+
+/** How an origin comes back that failed. The processes of a service are few; the tabs of a page are many, and none knows how many. */
+export function comebackOf(breaker: Settings['breaker'] | undefined): number {
+  if (breaker === false) return COMEBACK_AT_ONCE
+  if (!isPage()) return COMEBACK_OF_FEW
+  return globalThis.document?.visibilityState === 'visible' ? COMEBACK_IN_VIEW : COMEBACK_OF_MANY
+}

@@ -1,0 +1,120 @@
+/** Signs in a page that an attempt may go well now: what waits for its own delay is tried then, and no sooner than its server asked. */
+
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { ORDERS } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const LATER = {
+  strategy: 'fixed',
+  initialDelayMs: 300_000,
+  maxDelayMs: 300_000,
+  jitterType: 'NONE',
+  policyId: 'later',
+} as const
+let page = new EventTarget()
+let view = Object.assign(new EventTarget(), { visibilityState: 'visible', hidden: false })
+
+beforeEach(() => {
+  page = new EventTarget()
+  view = Object.assign(new EventTarget(), { visibilityState: 'visible', hidden: false })
+  vi.stubGlobal('location', new URL('https://shop.test/'))
+  vi.stubGlobal('document', view)
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+  return () => vi.unstubAllGlobals()
+})
+
+/** Tabs of one page, with a server that they share. */
+function tabs() {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const open = (options: RetryQueueOptions = {}) => {
+    const queue = new RetryQueue({
+      ...{ clock, fetch: server.fetch, seed: 1n, principal: null, warn: false, policy: LATER },
+      idempotency: { origins: [new URL(ORDERS).origin] },
+      ...options,
+    })
+    onTestFinished(() => queue.close({ drainMs: 0 }))
+    return queue
+  }
+  return { clock, server, open }
+}
+
+/** What other tabs say comes in a turn of its own. */
+const heard = () => new Promise((resolve) => setTimeout(resolve, 20))
+
+test.each([
+  ['the page gets the focus', () => page.dispatchEvent(new Event('focus')), 2],
+  ['it comes into view', () => view.dispatchEvent(new Event('visibilitychange')), 2],
+  ['the browser is online again', () => page.dispatchEvent(new Event('online')), 2],
+  [
+    'it is hidden',
+    () =>
+      view.dispatchEvent(Object.assign(new Event('visibilitychange'), { x: Object.assign(view, { hidden: true }) })),
+    1,
+  ],
+  ['nothing happens', () => {}, 1],
+])('an order that waits for minutes is tried when %s', async (_, happen, hits) => {
+  const { clock, server, open } = tabs()
+  const queue = open()
+  server.reply(503)
+  await queue.enqueue(ORDERS, POST)
+  await clock.advance(10_000)
+  expect(server.hits).toBe(1)
+  happen()
+  await clock.advance(500)
+  expect(server.hits).toBe(hits)
+})
+
+test('clicks in a row wake it every two seconds at most', async () => {
+  const { clock, server, open } = tabs()
+  const queue = open()
+  for (let i = 0; i < 30; i++) server.reply(503)
+  await queue.enqueue(ORDERS, POST)
+  await clock.advance(10_000)
+  for (let ms = 0; ms < 10_000; ms += 100) {
+    page.dispatchEvent(new Event('focus'))
+    await clock.advance(100)
+  }
+  expect(server.hits).toBeGreaterThan(2)
+  expect(server.hits).toBeLessThanOrEqual(7)
+})
+
+test('S9 a sign does not bring an attempt forward that its server has put off', async () => {
+  const { clock, server, open } = tabs()
+  const queue = open()
+  server.reply(503, { 'retry-after': '60' })
+  await queue.enqueue(ORDERS, POST)
+  await clock.advance(10_000)
+  page.dispatchEvent(new Event('focus'))
+  await clock.advance(500)
+  expect(server.hits).toBe(1)
+})
+
+test('an answer that another tab gets from the origin brings it forward, and one of another origin does not', async () => {
+  const { clock, server, open } = tabs()
+  const [waits, calls] = [open({ policy: { ...LATER, maxAttempts: 100 } }), open()]
+  await calls.ready
+  for (let i = 0; i < 8; i++) server.reply(503)
+  for (let i = 0; i < 8; i++) await waits.enqueue(`${ORDERS}/${i}`, POST)
+  await clock.advance(3_000)
+  // the circuit opens with the failures of calls
+  for (let i = 0; i < 40 && waits.stats().origins[new URL(ORDERS).origin]?.circuit !== 'OPEN'; i++) {
+    server.reply(503)
+    void waits.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })
+    await clock.advance(100)
+  }
+  await heard()
+  const before = server.hits
+  await calls.fetch('https://other.test/')
+  await heard()
+  await clock.advance(1)
+  expect(server.hits).toBe(before + 1)
+  expect((await calls.fetch(`${ORDERS}/of-the-other`)).status).toBe(200)
+  await heard()
+  for (let ms = 0; ms < 3_000; ms += 50) await clock.advance(50)
+  // those that were tried while the server's last failures lasted wait on
+  expect(waits.stats().depth).toBeLessThan(8)
+})

@@ -1,0 +1,78 @@
+/** `navigator.onLine === false` is a hint (C1): it slows attempts down, and a flush, a new task or any answer overrules it. */
+
+import { expect, test } from 'vitest'
+import { world } from './durable-setup.ts'
+import { goOffline } from './explain-setup.ts'
+import { type Fakes, ORDERS, setup } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
+
+const PLACES: readonly (readonly [string, () => Promise<Queues>])[] = [
+  ['in memory', () => setup({})],
+  [
+    'in a store',
+    async () => {
+      const made = world()
+      return { ...made, ...(await made.open({})) }
+    },
+  ],
+]
+
+test.each(PLACES)('%s, a kiosk that is always offline delivers what is enqueued, within 2 s', async (_, make) => {
+  goOffline()
+  const { queue, server, clock } = await make()
+  await queue.enqueue(ORDERS, POST)
+  for (let ms = 0; ms < 2_100; ms += 100) await clock.advance(100)
+  await queue.enqueue(`${ORDERS}/2`, POST)
+  await clock.advance(100)
+  expect([server.hits, queue.stats().depth]).toEqual([2, 0])
+})
+
+test.each(PLACES)('%s, really offline few attempts are made, and none of them counts', async (_, make) => {
+  goOffline()
+  const { queue, server, clock } = await make()
+  for (let i = 0; i < 60; i++) server.fail()
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  for (let ms = 0; ms < 600_000; ms += 1_000) await clock.advance(1_000)
+  expect(server.hits).toBeGreaterThan(5)
+  expect(server.hits).toBeLessThan(30)
+  const task = await queue.get(taskId)
+  expect([task?.status, task?.attemptNumber]).toEqual(['PENDING', 0])
+})
+
+test('flush() lets an attempt go, whatever the browser says, and its answer ends the hint', async () => {
+  goOffline()
+  const { queue, server, clock } = await setup({})
+  server.fail()
+  for (let i = 0; i < 5; i++) await queue.enqueue(`${ORDERS}/${i}`, POST)
+  await clock.advance(2_100)
+  expect(server.hits).toBe(1)
+  const before = server.hits
+  await queue.flush()
+  for (let ms = 0; ms < 3_000; ms += 100) await clock.advance(100)
+  expect(server.hits - before).toBe(5)
+  expect(queue.stats().depth).toBe(0)
+})
+
+test('an awaited call that succeeds overrules it for what waits', async () => {
+  goOffline()
+  const { queue, server, clock } = await setup({})
+  server.fail()
+  await queue.enqueue(ORDERS, POST)
+  await clock.advance(5_000)
+  expect(queue.stats().depth).toBe(1)
+  expect((await queue.fetch(`${ORDERS}/read`)).status).toBe(200)
+  await clock.advance(1_500)
+  expect(queue.stats().depth).toBe(0)
+})
+
+test('once overruled, failures count as ever', async () => {
+  goOffline()
+  const { queue, server, clock } = await setup({})
+  expect((await queue.fetch(ORDERS)).status).toBe(200)
+  for (let i = 0; i < 3; i++) server.fail()
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  for (let ms = 0; ms < 1_200; ms += 100) await clock.advance(100)
+  expect((await queue.get(taskId))?.attemptNumber).toBeGreaterThan(0)
+})
