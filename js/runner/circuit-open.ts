@@ -28,7 +28,7 @@ export async function circuitOpen(
     cause = error
   }
   const remedy =
-    "enqueue() it or fetch it with mode 'defer' to have it wait, give breaker.fallback, or set breaker: false"
+    "give it a longer waitMs, enqueue() it or fetch it with mode 'defer', give breaker.fallback, or set breaker: false"
   throw new CircuitOpenError(`${wordsOf(call, circuit)}; ${remedy}`, circuit, cause)
 }
 
