@@ -8,6 +8,7 @@ const BUT_NATIVE = 'all but native'
 
 /** The first row that fits a path says what it touches. */
 const TOUCHES = [
+  [/\.timed\.test\.ts$/, ['timed']],
   [/^tests\/(js|sim|servers|soak|tooling|fixtures)\/(?!store-contract)/, ['js']],
   [/^tests\/js\/store-contract/, ['js', 'browser', 'workers', 'webkit']],
   [/^tests\/(browser|webkit|workers|metrics|openapi|bodies|site|faults|packaging)\//, 'its own'],
@@ -22,7 +23,7 @@ const TOUCHES = [
   [/^examples\/|^README/, ['js', 'packaging', 'workers', 'browser', 'site', 'metrics']],
   [/^js\/service\//, ['js', 'faults', 'browser', 'packaging', 'openapi', 'bodies', 'metrics', 'timed']],
   [/^js\/ui/, ['js', 'browser', 'packaging', 'site', 'timed']],
-  [/^js\/(cloudflare|middleware|grpc|undici|compat)/, ['js', 'workers', 'packaging']],
+  [/^js\/(cloudflare|adapters\/(grpc|inbound|undici)|compat)/, ['js', 'workers', 'packaging']],
   [/^js\/stores\/(sqlite|redis)/, ['js', 'faults', 'packaging', 'openapi', 'timed']],
   [/^(js|pkg-template)\/|^package(-lock)?\.json$|^tsconfig|^vitest/, BUT_NATIVE],
 ]
