@@ -13,12 +13,12 @@ const POST = { method: 'POST', body: 'of ann' } as const
 function slowBody() {
   const { promise: given, resolve: give } = deferred()
   const body = new Blob(['of ann'])
-  const disk = body.stream()
+  const disk = body.stream.bind(body)
   body.stream = () =>
     new ReadableStream({
       async start(controller) {
         await given
-        for await (const part of disk) controller.enqueue(part)
+        for await (const part of disk()) controller.enqueue(part)
         controller.close()
       },
     })
