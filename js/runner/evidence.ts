@@ -56,13 +56,14 @@ export class Evidence {
     const wake = () => this.#wake()
     globalThis.addEventListener?.('focus', wake, { signal })
     globalThis.document?.addEventListener('visibilitychange', wake, { signal })
-    try {
-      this.#channel = new BroadcastChannel(`redrive/${host.settings.name}/origins`)
-      this.#channel.onmessage = ({ data }) => this.#hear(data)
-      signal.addEventListener('abort', () => this.#channel?.close())
-    } catch {
-      // there are no other tabs here, or storage is forbidden
-    }
+    // an open channel may keep a page that is put away from being kept for the way back
+    const [open, close] = [() => this.#open(), () => this.#close()]
+    open()
+    signal.addEventListener('abort', close)
+    globalThis.addEventListener?.('pagehide', close, { signal })
+    globalThis.addEventListener?.('pageshow', open, { signal })
+    globalThis.document?.addEventListener('freeze', close, { signal })
+    globalThis.document?.addEventListener('resume', open, { signal })
   }
 
   /** The circuit of an origin has opened. */
@@ -81,6 +82,20 @@ export class Evidence {
   /** An origin has answered as one that works. */
   answered(origin: string): void {
     if (this.#awaited.delete(origin)) this.#channel?.postMessage({ origin, isBack: true } satisfies Message)
+  }
+
+  #open(): void {
+    try {
+      this.#channel ??= new BroadcastChannel(`redrive/${this.#runner.host.settings.name}/origins`)
+      this.#channel.onmessage = ({ data }) => this.#hear(data)
+    } catch {
+      // there are no other tabs here, or storage is forbidden
+    }
+  }
+
+  #close(): void {
+    this.#channel?.close()
+    this.#channel = undefined
   }
 
   #hear(data: unknown): void {

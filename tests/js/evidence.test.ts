@@ -118,3 +118,54 @@ test('an answer that another tab gets from the origin brings it forward, and one
   // those that were tried while the server's last failures lasted wait on
   expect(waits.stats().depth).toBeLessThan(8)
 })
+
+test('a queue whose circuit opens while it closes comes to its end, and stops no core', async () => {
+  const { clock, server, open } = tabs()
+  const queue = open({ concurrency: 40, concurrencyPerOrigin: 40 })
+  const degraded: string[] = []
+  queue.on('degraded', ({ code }) => degraded.push(code))
+  const ends = Array.from({ length: 40 }, () => server.hang())
+  for (let i = 0; i < ends.length; i++) await queue.enqueue(`${ORDERS}/${i}`, POST)
+  await clock.advance(3_000)
+  expect(server.hits).toBe(40)
+  const opened = new Promise((resolve) => queue.on('circuit', resolve))
+  const closed = queue.close()
+  for (const end of ends) end(503)
+  await clock.advance(10_000)
+  await closed
+  expect(await opened).toMatchObject({ to: 'OPEN' })
+  expect(degraded).toEqual([])
+})
+
+test('a page that is put away keeps no channel open, and has one again when it is back', async () => {
+  const opened: string[] = []
+  const closed: string[] = []
+  class Channel {
+    readonly name: string
+    onmessage = null
+    constructor(name: string) {
+      this.name = name
+      opened.push(name)
+    }
+    postMessage() {}
+    close() {
+      closed.push(this.name)
+    }
+  }
+  vi.stubGlobal('BroadcastChannel', Channel)
+  const queue = tabs().open()
+  await queue.ready
+  const open = () => opened.length - closed.length
+  expect(open()).toBe(1)
+  for (const [away, back] of [
+    [() => page.dispatchEvent(new Event('pagehide')), () => page.dispatchEvent(new Event('pageshow'))],
+    [() => view.dispatchEvent(new Event('freeze')), () => view.dispatchEvent(new Event('resume'))],
+  ] as const) {
+    away()
+    expect(open()).toBe(0)
+    back()
+    expect(open()).toBe(1)
+  }
+  await queue.close({ drainMs: 0 })
+  expect(open()).toBe(0)
+})
