@@ -9,6 +9,7 @@ import type { Call } from '../call/call.ts'
 import { notSent } from '../call/not-sent.ts'
 import { CIRCUIT_OPEN, ENDED, ENTRY_SENT, ENTRY_WAITS, LET_IN, NONE, OUTCOME_OWN_ERROR, STORM } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { whenAborted } from '../platform/abort.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Rulings } from '../tasks/ruling.ts'
 import type { QueueContext } from './context.ts'
@@ -48,17 +49,16 @@ export class Door {
    * reason of its signal, and where the queue is closed. `isEarly`: it is not sent at once in any case.
    */
   enter(call: Call, createdAt: number, isEarly: boolean): Promise<OpenCircuit | undefined> | undefined {
-    const { core, lanes, host, guard } = this.#runner
+    const { core, lanes, host } = this.#runner
     const { principal, origin, waitMs } = call
     const lane = lanes.find(principal, origin)
     if (lane === undefined) return undefined
     const entry = this.#runner.guard(() => core.call(host.now(), lane, createdAt + waitMs, isEarly)) ?? ENTRY_SENT
     if (entry === ENTRY_SENT) return undefined
-    const circuit = () => circuitOf(core, lane, origin, host.now())
-    const slot = entry === ENTRY_WAITS ? guard.call(this.#runner, () => this.#stand(call, createdAt, lane)) : NONE
+    const slot = entry === ENTRY_WAITS ? this.#runner.guard(() => this.#stand(call, createdAt, lane)) : NONE
     // there is no room for it, or it would wait in vain
-    if (slot === NONE) return Promise.resolve(circuit())
-    return slot === undefined ? undefined : this.#wait(call, slot as number)
+    if (slot === NONE) return Promise.resolve(circuitOf(core, lane, origin, host.now()))
+    return slot === undefined ? undefined : this.#wait(call, slot)
   }
 
   /** Does what the core says of a caller; false: it is about a task or a lane. */
@@ -108,10 +108,12 @@ export class Door {
   #wait(call: Call, slot: number): Promise<OpenCircuit | undefined> {
     const { signal } = call
     this.#runner.tickSoon()
-    return new Promise<OpenCircuit | undefined>((resolve, reject) => {
+    let unlisten: (() => void) | undefined
+    const waiting = new Promise<OpenCircuit | undefined>((resolve, reject) => {
       this.#waiters.set(slot, { call, end: resolve, fail: reject })
-      signal?.addEventListener('abort', () => this.#leave(slot) && reject(signal.reason), { once: true })
+      unlisten = signal ? whenAborted(signal, () => this.#leave(slot) && reject(signal.reason)) : undefined
     })
+    return waiting.finally(unlisten)
   }
 
   #leave(slot: number): boolean {

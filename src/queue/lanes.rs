@@ -233,9 +233,10 @@ impl Lanes {
     /// Puts the lane in line, takes it out or moves it, as its state now asks for.
     pub fn refresh(&mut self, index: u32, now: Millis) {
         self.look(index, now);
+        let limit = self.limit();
         let Some(lane) = self.slots.at_mut(index) else { return };
         let front = lane.ready.front().map(|(priority, _)| priority);
-        let wanted = front.filter(|_| lane.room(now, if self.offline { 1 } else { self.limit }) > 0);
+        let wanted = front.filter(|_| lane.room(now, limit) > 0);
         if wanted != lane.in_line_at {
             if let Some(priority) = lane.in_line_at {
                 self.line.remove(&mut self.links, index, priority);

@@ -95,6 +95,25 @@ test('one that aborts at the door is told so at once, with the reason of its sig
   expect([await second, await third]).toEqual([200, 200])
 })
 
+test('one that is let in leaves no listener on its signal', async () => {
+  const fakes = await inMemory()
+  await open(fakes)
+  const { signal } = new AbortController()
+  const listening = new Set<unknown>()
+  const { addEventListener, removeEventListener } = signal
+  signal.addEventListener = (name: string, ...rest: [never]) => {
+    listening.add(rest[0])
+    addEventListener.call(signal, name, ...rest)
+  }
+  signal.removeEventListener = (name: string, ...rest: [never]) => {
+    listening.delete(rest[0])
+    removeEventListener.call(signal, name, ...rest)
+  }
+  const call = statusOf(fakes.queue.fetch(ORDERS, { signal }))
+  for (let ms = 0; ms < 5_000; ms += 50) await fakes.clock.advance(50)
+  expect([await call, listening.size]).toEqual([200, 0])
+})
+
 test('a queue that closes tells those at the door', async () => {
   const fakes = await inMemory()
   const before = await open(fakes)
