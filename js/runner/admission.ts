@@ -260,8 +260,9 @@ export class Admission {
     const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_OWN_ERROR } : finished)
     // what failed while the core was loading is weighed against what was answered meanwhile
     const isEarly = own.answer && own.startedAt + own.durationMs <= this.#readyAt
-    // of an origin of which nothing is known, a success that asks for no wait is no news
     const { answer, outcome, status } = own
+    if (answer && status < 500) runner.evidence.answered(origin)
+    // of an origin of which nothing is known, a success that asks for no wait is no news
     const isNews = answer
       ? status >= 400 || policy.retryableStatusCodes.includes(status) || answer.header('ratelimit') !== null
       : outcome < OUTCOME_OWN_ERROR
@@ -269,7 +270,6 @@ export class Admission {
     if (lane === undefined) return
     const heldUntil = runner.guard(() => rulings.heard(own, lane, policy, host.now())) ?? 0
     stored?.holdLane(principal, origin, heldUntil)
-    if (own.answer && own.status < 500) runner.evidence.answered(origin)
     runner.stored?.roomMade()
     runner.tickSoon()
   }

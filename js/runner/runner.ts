@@ -322,6 +322,7 @@ export class Runner {
       task.lastStatus = finished.status
     }
     task.attempt = undefined
+    if (finished.answer && finished.status < 500) this.evidence.answered(task.origin)
     if (this.stored) this.lanes.changed(task)
     return this.rulings.rule(task, finished, now)
   }
