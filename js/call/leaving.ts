@@ -1,5 +1,5 @@
 /**
- * Keeps the promises of `signal` and `waitMs`: a caller who aborts, or whose time is up, hears so whatever its call waits for inside the queue.
+ * Keeps the promises of `signal` and `waitMs`: a caller who aborts, or whose time is up, learns it whatever its call waits for inside the queue.
  * The work goes on until it next looks whether its caller is there: it then ends, without sending or keeping anything.
  */
 
@@ -59,7 +59,7 @@ export function whileThere<T>(
     work
       .then((late) => {
         resolve(late)
-        // a stream that has no reader any more lets go of its connection
+        // a stream that has no reader any more gives its connection back
         if (signal?.aborted) cancelBody((late as Partial<Response> | undefined)?.body)
       })
       .catch(reject)

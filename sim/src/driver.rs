@@ -327,7 +327,7 @@ impl<C: Core> Driver<C> {
                         self.totals.ends[16 + reason.code() as usize] += 1;
                         checks::end(&mut self.book, slot, reason)?;
                     }
-                    Action::LetIn(_) => ensure!(false, "S8", "nobody stands at a door"),
+                    Action::LetIn(_) => ensure!(false, "S8", "no caller stands at a door"),
                     Action::Circuit(lane, change) => {
                         self.totals.openings += u64::from(change.1 == Circuit::Open);
                         self.gates_of(lane)?.tell(change)?;

@@ -25,7 +25,7 @@ impl Lane {
         (self.dark_since, self.dark_until) = (now, now + 30_000);
     }
 
-    /// Somebody looks: two seconds after the last is enough.
+    /// A user expects an attempt: two seconds after the last is enough.
     pub fn visit(&mut self) {
         self.dark_until = self.dark_until.min(self.dark_since + 2_000);
     }

@@ -35,7 +35,7 @@ pub enum Step {
     Resume(usize),
     Online(bool),
     Flush(usize),
-    /// A task was handed over, or somebody looks.
+    /// A task was enqueued, so that its user expects an attempt.
     Visit(usize),
     /// Drop an order and open it anew, if nobody is in it.
     Reopen(usize),
