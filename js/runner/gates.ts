@@ -32,7 +32,7 @@ export class Gates {
   readonly alerts: Alerts
   readonly #engine: Engine
   readonly #ports: GatePorts
-  /** Enqueued and deferred calls wait unsent while the circuit of its origin is not closed. */
+  /** Enqueued and deferred calls wait unsent while the circuit of their origin is not closed. */
   readonly #keeps: boolean
 
   constructor(engine: Engine, ports: GatePorts) {
