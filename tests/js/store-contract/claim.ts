@@ -5,6 +5,7 @@ import {
   idOf,
   idsOf,
   LEASE_MS,
+  newTask,
   type Open,
   ORIGIN,
   OTHER,
@@ -47,6 +48,14 @@ export function claimRules(open: Open): void {
     await add({ origin: ORIGIN, priority: 1 })
     pass(1)
     expect(idsOf(await claim())).toEqual([6, 3, 2, 4, 1, 5].map(idOf))
+  })
+
+  test('between lanes that were served: a task that ends instead of being claimed changes no turn', async () => {
+    const { add, claim } = await setup(open)
+    const { policy } = newTask(0)
+    await add({}, { origin: OTHER }, { origin: OTHER, policy: { ...policy, maxAttempts: 1 }, attemptNumber: 1 })
+    await add({ priority: -1 }, { origin: OTHER, priority: -1 })
+    expect(idsOf(await claim())).toEqual([1, 2, 4, 5].map(idOf))
   })
 
   test('L4 a lane with many tasks does not delay another', async () => {

@@ -80,10 +80,12 @@ local function lineUpLanes(c, takes)
       return false
     end
     if gate and gate.isKept(candidate) then return false end
-    local fresh = queueFor(candidate.rank)
-    local i = #fresh
-    while i >= fresh.at and comesFirst(candidate, fresh[i]) do i = i - 1 end
-    table.insert(fresh, i + 1, candidate)
+    local fresh, again = queueFor(candidate.rank)
+    local queue = candidate.wasServed and again or fresh
+    -- one that has just been served stays at the end
+    local i = #queue
+    while i >= queue.at and comesFirst(candidate, queue[i]) do i = i - 1 end
+    table.insert(queue, i + 1, candidate)
     return true
   end
 
@@ -205,16 +207,10 @@ local function lineUpLanes(c, takes)
     end
   end
 
-  -- Puts it back with its next task, behind the others if it was served.
+  -- Puts it back with its next task.
   function l.back(candidate, wasServed)
-    if not wasServed then return admit(candidate) end
-    if not findHead(candidate) then return end
-    if candidate.lane.inFlight >= c.perLane then
-      l.full[#l.full + 1] = candidate
-    elseif not gate or not gate.isKept(candidate) then
-      local _, again = queueFor(candidate.rank)
-      again[#again + 1] = candidate
-    end
+    candidate.wasServed = candidate.wasServed or wasServed
+    admit(candidate)
   end
 
   function l.isAny()
