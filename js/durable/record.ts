@@ -142,7 +142,7 @@ function deadlineInMsOf(
 ): Pick<NewTask, 'deadlineInMs'> & Pick<Deadline, 'deadlineReason'> {
   const keyAt = call.key === null ? FOREVER : createdAt
   const { deadlineAt, deadlineReason } = deadlineOf(handedOver(call), { budgetAt: createdAt, keyAt, expiresAt })
-  return { deadlineInMs: Math.max(0, deadlineAt - now), deadlineReason }
+  return { deadlineInMs: deadlineAt - now, deadlineReason }
 }
 
 /** Makes the record of a new task. */

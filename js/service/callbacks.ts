@@ -211,7 +211,7 @@ function callbackTask(
     lane: laneName(principal, new URL(url).origin),
     principal,
     policy,
-    deadlineInMs: Math.max(0, deadlineAt - now),
+    deadlineInMs: deadlineAt - now,
     deadlineReason,
     dueInMs: 0,
     attemptNumber: 0,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EnqueueInit } from '../../js/index.ts'
+import { world } from './durable-setup.ts'
 import { always, gaps, ORDERS, setup } from './setup.ts'
 
 test('the receipt names task, key and durability, and the first attempt is the queue’s', async () => {
@@ -81,8 +82,16 @@ test('an aborted signal refuses the call before it is queued', async () => {
   expect(events.names()).toEqual([])
 })
 
-test('expiresAt in the past ends the task without an attempt', async () => {
-  const { queue, server, clock } = await setup()
+const stored = async () => {
+  const here = world()
+  return { ...here, ...(await here.open()) }
+}
+
+test.each([
+  ['in memory', setup],
+  ['in a store', stored],
+])('S8 a task %s whose expiresAt has passed ends without an attempt', async (_where, open) => {
+  const { queue, server, clock } = await open()
   const { taskId } = await queue.enqueue(ORDERS, { redrive: { expiresAt: clock.now() - 1 } })
   await clock.settle()
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'expired', attemptNumber: 0 })

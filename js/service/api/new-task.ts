@@ -135,7 +135,7 @@ export async function newTaskOf(
     lane: laneName(caller.tenant, target.origin),
     principal: caller.tenant,
     policy,
-    deadlineInMs: Math.max(0, deadlineAt - now),
+    deadlineInMs: deadlineAt - now,
     deadlineReason,
     dueInMs,
     attemptNumber: 0,
