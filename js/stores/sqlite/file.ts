@@ -13,7 +13,7 @@ import { CurrentFile } from './current-file.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
 import { Line } from './line.ts'
-import { lineupIn } from './lineup.ts'
+import { lineupIn, refuseOtherLine } from './lineup.ts'
 import { keepLog, refuseNewer } from './open.ts'
 import { FileClock, FileTransaction } from './transaction.ts'
 
@@ -78,6 +78,15 @@ export class StoreFile {
    * afterwards: another process may have moved everything into its successor, and a task that is missing would look purged.
    */
   async read<T>(work: (database: Connection) => T): Promise<T> {
+    return this.#read((database) => {
+      const answer = work(database)
+      // another process may have filled the file in the other way since it was opened
+      refuseOtherLine(database, this.everyone, this.path)
+      return answer
+    })
+  }
+
+  async #read<T>(work: (database: Connection) => T): Promise<T> {
     try {
       const { open } = this.#file
       if (open) {
@@ -107,7 +116,7 @@ export class StoreFile {
   /** Whether another connection has written, the clock was set back, or the path leads elsewhere, since this was asked last. */
   async hasChanged(): Promise<boolean> {
     if (!this.#file.isCurrent) return true
-    return this.read((database) => {
+    return this.#read((database) => {
       const version = database.pragma('data_version')
       const hasChanged = version !== this.#version
       this.#version = version

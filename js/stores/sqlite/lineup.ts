@@ -77,9 +77,15 @@ export const pausesIn = (database: Database): readonly Pause[] =>
 export const sharedState = (database: Database): SharedState | undefined =>
   database.one('SELECT line, pauses, registry FROM state WHERE id = 1')
 
+/** Throws where a file has tasks that stand in the other way. */
+export function refuseOtherLine(database: Database, everyone: boolean, path: string): void {
+  const found = 'SELECT 1 FROM state WHERE id = 1 AND line = ? AND EXISTS (SELECT 1 FROM tasks)'
+  if (database.one(found, lineOf(!everyone))) throw otherLine(path, everyone)
+}
+
 /** In a transaction. A file without tasks has holds of lanes at most, which may stand in either way. */
 export function turnLanes(database: Database, everyone: boolean, path: string): void {
-  if (database.one('SELECT 1 FROM tasks LIMIT 1')) throw otherLine(path, everyone)
+  refuseOtherLine(database, everyone, path)
   const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
   database.run(`UPDATE lanes SET principal = ${principal}`)
   database.run('DELETE FROM line')
