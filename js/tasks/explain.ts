@@ -118,7 +118,7 @@ const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
   ['unauthorized', 'its credentials were refused'],
   ['credentials_failed', 'credentials failed'],
   ['sign_failed', 'sign() failed'],
-  ['credentials_missing', '`credentials` has no entry for its origin'],
+  ['credentials_missing', '`credentials` did not give a header it needs'],
   ['offline', 'there is no network'],
   ['paused', 'paused meanwhile'],
   ['principal', 'another principal is current'],

@@ -73,17 +73,20 @@ test('a due task waits for a free place, which another process may hold', async 
   })
 })
 
-test('S12 credentials that are not supplied park the task', async () => {
+test.each([
+  ['has no entry for its origin', {}],
+  ['gives nothing', { credentials: forApi(() => ({})) }],
+])('S12 a task is parked where `credentials` %s', async (_what, options) => {
   const scene = world()
   const first = await scene.open()
   first.queue.pause()
   const taskId = await enqueued({ ...scene, ...first }, { ...POST, headers: { authorization: 'Bearer hush' } })
   await scene.close(first)
-  const second = await scene.open()
+  const second = await scene.open(options)
   await scene.clock.advance(1_000)
   const decisions = await afterReload(scene, second, taskId)
   expect(decisions.find(({ kind }) => kind === 'parked')).toMatchObject({
-    text: 'not sent, `credentials` has no entry for its origin; parked until resume() or setPrincipal()',
+    text: 'not sent, `credentials` did not give a header it needs; parked until resume() or setPrincipal()',
     data: { cause: 'credentials_missing', counted: false },
   })
   expect(JSON.stringify(decisions)).not.toContain('hush')

@@ -48,20 +48,23 @@ export function serviceCaller(options: ServiceSourceOptions): ServiceCaller {
     const limit = new AbortController()
     const late = () => limit.abort(timeoutError(`no answer within ${LONGEST_MS / 1_000} s`))
     const disarm = systemClock.after(LONGEST_MS, late)
-    const response = await send(base + path, {
-      method,
-      headers,
-      // a token belongs to one service, and cookies to none
-      redirect: 'error',
-      credentials: 'omit',
-      cache: 'no-store',
-      signal: limit.signal,
-      ...(json !== undefined && { body: JSON.stringify(json) }),
-    }).catch((error: unknown) => {
-      disarm()
+    const ask = async () => {
+      const response = await send(base + path, {
+        method,
+        headers,
+        // a token belongs to one service, and cookies to none
+        redirect: 'error',
+        credentials: 'omit',
+        cache: 'no-store',
+        signal: limit.signal,
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+      })
+      return [response, await response.text()] as const
+    }
+    const failed = (error: unknown) => {
       throw new InspectorError(`${base} does not answer (${errorText(error)})`)
-    })
-    const text = await response.text().finally(disarm)
+    }
+    const [response, text] = await ask().catch(failed).finally(disarm)
     const value = parsed(text)
     if (!response.ok) throw refusal(base, response, value)
     if (text !== '' && value === undefined) throw new InspectorError(`${base} answers, but not as a retry service does`)

@@ -218,12 +218,20 @@ test.each([
   await expect(serviceSource({ url: 'http://localhost/', fetch }).overview()).rejects.toThrow(words)
 })
 
-test('a service that does not answer within 30 s is said', async () => {
+const until = (signal: AbortSignal | null | undefined, end: (reason: unknown) => void) =>
+  signal?.addEventListener('abort', () => end(signal.reason))
+
+test.each<[what: string, fetch: typeof fetch]>([
+  ['does not answer', (_, init) => new Promise((_, reject) => until(init?.signal, reject))],
+  [
+    'sends no body',
+    async (_, init) =>
+      new Response(new ReadableStream({ start: (to) => until(init?.signal, (reason) => to.error(reason)) })),
+  ],
+])('a service that %s within 30 s is said', async (_what, fetch) => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const silent: typeof fetch = (_, init) =>
-    new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
-  const answered = expect(serviceSource({ url: 'http://localhost/', fetch: silent }).overview()).rejects.toThrow(
+  const answered = expect(serviceSource({ url: 'http://localhost/', fetch }).overview()).rejects.toThrow(
     'http://localhost does not answer (no answer within 30 s)',
   )
   await vi.advanceTimersByTimeAsync(30_000)
