@@ -20,10 +20,16 @@ const HARMLESS = /^(accept|accept-.*|content-.*|prefer|range|if-.*|x-request(ed-
 
 /**
  * Whether a replay may follow redirects unseen. Browsers hide where one leads, so refusing all would break calls that plain
- * fetch completes; a safe request without a credential gives nothing away by following. Elsewhere each hop can be checked.
+ * fetch completes; a safe request without a credential gives nothing away by following. Elsewhere each hop can be checked, and only an attempt that
+ * `roams` follows one that leads away.
  */
-export function mayLeave(method: string, headers: Headers, overlay: Headers | null): boolean {
-  if (globalThis.location === undefined || overlay || !SAFE.has(method.toUpperCase())) return false
+export function mayLeave(
+  method: string,
+  headers: Headers,
+  overlay: Headers | null,
+  roams: boolean = globalThis.location !== undefined,
+): boolean {
+  if (!roams || overlay || !SAFE.has(method.toUpperCase())) return false
   let harmless = true
   headers.forEach((_, name) => {
     harmless &&= HARMLESS.test(name)

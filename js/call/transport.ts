@@ -16,6 +16,8 @@ export interface AttemptInit {
   readonly signal: AbortSignal
   /** Not the caller's own first attempt: it may go to the recorded origin only. */
   readonly isReplay: boolean
+  /** A replay that follows redirects to other origins also where it need not, as long as it gives nothing away. */
+  readonly roams?: boolean
   /** The queue's clock; a replay's. */
   readonly clock?: Clock
   /** Asked before each hop of a redirect that a replay follows: the cookies may have become another principal's. */

@@ -24,6 +24,14 @@ import { StreamedBody } from './body.ts'
 import { bodyReader, canStream, errorsOf, failed } from './stream-replay.ts'
 import { httpUrl, withoutUser } from './where.ts'
 
+const REFUSED = 'REDIRECT_REFUSED'
+
+/** Whether an error is that of a replay that was not redirected to another origin, however deep axios and what it is built on have wrapped it. */
+export function isRedirectRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (error as { readonly code?: unknown }).code === REFUSED || isRedirectRefused(error.cause)
+}
+
 /** The parts that are the same on every attempt. */
 export interface Frozen {
   /** The config as it was when the call was made, but for what stands here beside it. */
@@ -51,7 +59,7 @@ export class AxiosTransport implements Repeatable {
     this.#retryable = retryable
   }
 
-  async send({ overlay, signal, isReplay, clock = systemClock, maySend }: AttemptInit): Promise<AxiosAnswer> {
+  async send({ overlay, signal, isReplay, roams, clock = systemClock, maySend }: AttemptInit): Promise<AxiosAnswer> {
     const { cancelToken: _, redrive: __, auth, ...config } = this.#frozen.config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
@@ -63,8 +71,13 @@ export class AxiosTransport implements Repeatable {
     const init = { ...config, ...(auth && !isGiven ? { auth } : {}), headers, data, signal }
     const { url } = this.#frozen
     if (!isReplay) return (await this.#once(init)).seeHops(url)
-    const there = { ...init, ...this.#where(isGiven), beforeRedirect: this.#staysHome(maySend) }
-    return (await this.#sendWithinOrigin(there, overlay, { clock, signal, maySend })).seeHops(url)
+    const isFree = mayLeave(init.method ?? 'get', this.#frozen.plain, overlay, (roams && !this.#hasUser) || undefined)
+    const there = {
+      ...init,
+      ...this.#where(isGiven),
+      beforeRedirect: this.#beforeRedirect(maySend, isFree && !this.#hasUser),
+    }
+    return (await this.#sendWithinOrigin(there, isFree, { clock, signal, maySend })).seeHops(url)
   }
 
   /**
@@ -80,6 +93,12 @@ export class AxiosTransport implements Repeatable {
     return whole as Pick<InternalAxiosRequestConfig, 'url'>
   }
 
+  /** Axios makes credentials of a user that is no header of the call. */
+  get #hasUser(): boolean {
+    const { config, url } = this.#frozen
+    return !!(config.auth || url.username || url.password)
+  }
+
   putHeader(name: string, value: string): void {
     // in the caller's config too: sent again after a refusal, it is the same intent
     for (const headers of [this.#frozen.headers, this.#config.headers]) headers.set(name, value, true)
@@ -93,11 +112,10 @@ export class AxiosTransport implements Repeatable {
   }
 
   asFetch(): FetchForm {
-    const { withCredentials, auth } = this.#config
-    const user = auth || this.#frozen.url.username || this.#frozen.url.password
+    const { withCredentials } = this.#config
     const init: RequestInit = withCredentials ? { credentials: 'include' } : {}
     // adapters, agents and proxies cannot be stored
-    return { init, withheld: user ? ['authorization'] : [], isWhole: false }
+    return { init, withheld: this.#hasUser ? ['authorization'] : [], isWhole: false }
   }
 
   async timedOut({ message }: Error): Promise<AxiosError> {
@@ -194,7 +212,7 @@ export class AxiosTransport implements Repeatable {
    */
   async #sendWithinOrigin(
     first: InternalAxiosRequestConfig,
-    overlay: Headers | null,
+    isFree: boolean,
     terms: RestTerms & Pick<AttemptInit, 'maySend'>,
   ): Promise<AxiosAnswer> {
     const { clock } = terms
@@ -202,7 +220,7 @@ export class AxiosTransport implements Repeatable {
     // axios takes anything but a number for its default, and not every version's fetch adapter heeds a 0
     const maxRedirects = typeof given === 'number' && given >= 0 ? given : MAX_REDIRECTS
     const isTold = fetchOptions?.redirect === 'error' || fetchOptions?.redirect === 'manual'
-    if (isTold || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first, clock)
+    if (isTold || isFree) return this.#once(first, clock)
     let config = { ...first, fetchOptions: { ...fetchOptions, redirect: 'manual' } }
     let { url } = this.#frozen
     for (let hop = 0; ; hop++) {
@@ -222,14 +240,17 @@ export class AxiosTransport implements Repeatable {
     }
   }
 
-  #staysHome(maySend: AttemptInit['maySend']): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
+  #beforeRedirect(
+    maySend: AttemptInit['maySend'],
+    isFree: boolean,
+  ): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
     const { beforeRedirect } = this.#config
     const home = this.#frozen.url.origin
     return (options, ...details) => {
       const { origin } = new URL(options.href as string)
-      if (origin !== home) {
+      if (origin !== home && !isFree) {
         throw new RedriveError(
-          'REDIRECT_REFUSED',
+          REFUSED,
           `a replay to ${home} is not redirected to another origin, ${origin}: call that one directly`,
         )
       }

@@ -4,7 +4,7 @@ import type { AxiosAdapter, AxiosError, AxiosInstance, AxiosResponse, InternalAx
 import { bareSibling } from '../../adapters/by-axios/bare-sibling.ts'
 import { optionsOf } from '../../adapters/by-axios/read-config.ts'
 import { errorsOf } from '../../adapters/by-axios/stream-replay.ts'
-import { sendOnce } from '../../adapters/by-axios/transport.ts'
+import { isRedirectRefused, sendOnce } from '../../adapters/by-axios/transport.ts'
 import { httpUrl } from '../../adapters/by-axios/where.ts'
 import { BodyNotReplayableError, RedriveError } from '../../api/errors.ts'
 import { internalsOf } from '../../queue/internals.ts'
@@ -104,7 +104,8 @@ export function intercept(
     if (!config) throw error
     const relay = relays.get(stateIn(config) ?? config)
     const state = putState(config, defaults, clock.now(), false)
-    if (relay && !relay.wasSent) throw error
+    // no other attempt would be led elsewhere
+    if (relay && (!relay.wasSent || isRedirectRefused(error))) throw error
     const { response } = error
     let delayMs: number | undefined
     try {
@@ -128,9 +129,10 @@ export function intercept(
   }
 
   const retry = async (relay: Relay | undefined, config: Config, error: AxiosError, delayMs: number) => {
+    const isAborted = () => config.signal?.aborted || config.cancelToken?.reason
     // axios says itself that it was aborted
-    const stopped = () => (config.signal?.aborted ? instance.request(config) : Promise.reject(error))
-    if (config.signal?.aborted) return stopped()
+    const stopped = () => (isAborted() ? instance.request(config) : Promise.reject(error))
+    if (isAborted()) return stopped()
     const taken = relay?.isAsking ? relay : await read(config, error, delayMs)
     return taken ? taken.retry(config, delayMs, stopped) : stopped()
   }

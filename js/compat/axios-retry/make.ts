@@ -54,10 +54,9 @@ const PRIVATE: GivenOptions = {
 
 /** Makes the default export of an entry, which knows how a queue is made there. */
 export function makeAxiosRetry(newQueue: (options: GivenOptions) => RetryQueue): AxiosRetry {
-  const axiosRetry = (
-    given: AxiosInstance | required.AxiosInstance,
-    { queue, ...defaults }: AxiosRetryOptions = {},
-  ) => {
+  const axiosRetry = (given: AxiosInstance | required.AxiosInstance, options?: AxiosRetryOptions) => {
+    // null is none, as it is to axios-retry
+    const { queue, ...defaults } = options ?? {}
     const instance = given as AxiosInstance
     if (!instance?.interceptors) {
       throw new TypeError(`axiosRetry(axios): expected an Axios instance first, got ${typeof instance}`)

@@ -10,7 +10,7 @@
 import type { AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import type { AxiosAnswer } from '../../adapters/by-axios/answer.ts'
 import { callerSignal, readAxios } from '../../adapters/by-axios/read-config.ts'
-import type { AxiosTransport } from '../../adapters/by-axios/transport.ts'
+import { type AxiosTransport, isRedirectRefused } from '../../adapters/by-axios/transport.ts'
 import type { RetryContext } from '../../api/hooks.ts'
 import type { Call } from '../../call/call.ts'
 import type { Acceptance, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
@@ -164,7 +164,8 @@ export class Relay implements Repeatable {
     // none was asked for: the options have changed since
     if (!wanted && this.#attempt.isTold) throw this.#leave()
     // without one it is of the queue's own, as when it was offline, and the chain has heard of none
-    const sending = wanted ? this.#sendNext(wanted, init) : this.#sender.send(init)
+    const own = { ...init, roams: true }
+    const sending = wanted ? this.#sendNext(wanted, own) : this.#sender.send(own)
     this.#answer = new SharedAnswer(await sending)
     return this.#answer
   }
@@ -206,8 +207,9 @@ export class Relay implements Repeatable {
   }
 
   /** The queue's question after an attempt that failed. */
-  async #asked({ error }: RetryContext): Promise<boolean> {
+  async #asked({ error }: RetryContext): Promise<boolean | undefined> {
     if (this.#wanted) return true
+    if (isRedirectRefused(error)) return undefined
     const end = this.#answer ? this.#answer.deliver(null) : Promise.reject(error)
     // the caller's own `validateStatus` takes it for a success
     if (await isFulfilled(end)) return false

@@ -199,6 +199,31 @@ export const chain: Cases = {
     expect(other.server.hits).toBe(1)
   },
 
+  'a retry without credentials is redirected to another server, as the first attempt is': async (subject) => {
+    const other = await attach(subject)
+    const { server, api } = await afterResets(1, subject)
+    server.reply(302, { location: `${other.server.url}/large` })
+    expect((await api.get('/', { headers: { range: 'bytes=0-9' } })).status).toBe(200)
+    expect(other.server.requests.map(({ url, headers }) => [url, headers.range])).toEqual([['/large', 'bytes=0-9']])
+  },
+
+  'its options may be null, and so may those of a request': async (subject) => {
+    const { server, api } = await attach(subject, null as never)
+    server.reply(503)
+    expect((await api.get('/', { 'axios-retry': null as never })).status).toBe(200)
+    expect(server.hits).toBe(2)
+  },
+
+  'a cancelToken ends the wait for a retry': async (subject) => {
+    const { token, cancel } = axios.CancelToken.source()
+    const onRetry = () => void setImmediate(() => cancel('enough'))
+    const { server, api } = await afterResets(0, subject, { retryDelay: () => 200, onRetry })
+    server.reply(503)
+    const error = await failed(api.get('/', { cancelToken: token }))
+    expect(error).toMatchObject({ code: 'ERR_CANCELED', message: 'enough' })
+    expect(server.hits).toBe(1)
+  },
+
   'an abort ends the wait for a retry, and while onRetry runs it ends it without one': async (subject) => {
     for (const soon of [setImmediate, (abort: () => void) => abort()]) {
       const controller = new AbortController()

@@ -29,11 +29,26 @@ async function bare(options?: facade.AxiosRetryOptions): Promise<Setup> {
   return made
 }
 
+const POST: AxiosRequestConfig = { method: 'post', data: 'order' }
+
 test('its types take the place of axios-retry’s', () => {
   expectTypeOf(facade).toExtend<Subject>()
   expectTypeOf<facade.IAxiosRetryConfig>().toEqualTypeOf<import('axios-retry').IAxiosRetryConfig>()
   expectTypeOf<facade.IAxiosRetryConfigExtended>().toEqualTypeOf<import('axios-retry').IAxiosRetryConfigExtended>()
   expect(Object.keys(inPages)).toEqual(Object.keys(facade))
+})
+
+test('S15 a redirect to another server that is refused ends the call, and its error says so', async () => {
+  const other = await plain()
+  for (const how of [{ headers: { authorization: 'secret' } }, { auth: { username: 'a', password: 'b' } }, POST]) {
+    const { server, api } = await bare({ retryCondition: always })
+    server.reply(503)
+    for (let i = 0; i < 3; i++) server.reply(307, { location: other.server.url })
+    const error = await failed(api.request(how))
+    expect(error.message).toContain('is not redirected to another origin')
+    expect(error).toMatchObject({ redrive: { reason: 'not_retryable' }, retryCount: 1 })
+    expect([server.hits, other.server.hits]).toEqual([2, 0])
+  }
 })
 
 describe('the queue tells', () => {
