@@ -8,7 +8,7 @@
 
 import type { Dispatcher } from 'undici'
 import { QueueClosedError } from '../api/errors.ts'
-import { type Call, makeCall } from '../call/call.ts'
+import { type Call, makeCall, patience } from '../call/call.ts'
 import { whileThere } from '../call/leaving.ts'
 import { check, fn, type Rules } from '../options/check.ts'
 import type { TaskOptions } from '../options/task-options.ts'
@@ -97,7 +97,7 @@ export function retryInterceptor(
         complete(new UndiciTransport(dispatch, given, request.headers, bytes, downstream))
       if (!(body instanceof Promise)) send(callWith(body))
       else
-        whileThere(asked, host.settings.clock, defaults.waitMs, body)
+        whileThere(asked, host.settings.clock, patience(defaults.waitMs, host.settings.maxBodyBytes), body)
           .then((bytes) => send(callWith(bytes)))
           .catch(fail)
     } catch (error) {

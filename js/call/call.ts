@@ -16,6 +16,9 @@ const WAIT_MS = 30_000
 /** How long the caller of a deferred call waits who has not said so; keeping the call may always take that long. */
 export const DEFER_MS = 2_000
 
+/** How long a caller waits for the answer of a call with so many bytes, or for a body of at most so many to be read. */
+export const patience = (waitMs: number | undefined, bytes: number): number => waitMs ?? WAIT_MS + bodyMs(bytes)
+
 /** The options of all calls that were given none. */
 export const NO_OPTIONS: TaskOptions = Object.freeze({})
 
@@ -119,7 +122,7 @@ export function makeCall(
   const askedAt = now()
   return (content) => {
     const neededMs = bodyMs(content.bytes)
-    const ownMs = waitMs === undefined ? WAIT_MS + neededMs : Math.max(0, waitMs + askedAt - now())
+    const ownMs = patience(waitMs && Math.max(0, waitMs + askedAt - now()), content.bytes)
     return {
       timeoutMs: attemptTimeoutMs ?? ATTEMPT_MS + neededMs,
       ...request,

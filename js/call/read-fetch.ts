@@ -10,7 +10,7 @@ import { taskPolicies } from '../options/task-policies.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { utf8 } from '../platform/utf8.ts'
 import type { BodyLike, RequestLike } from '../platform/web.ts'
-import { type Call, type CallContext, makeCall, NO_OPTIONS } from './call.ts'
+import { type Call, type CallContext, makeCall, NO_OPTIONS, patience } from './call.ts'
 import { FetchTransport, type SentInit } from './fetch-transport.ts'
 import { whileThere } from './leaving.ts'
 import { cancelBody, readBody } from './read-body.ts'
@@ -61,11 +61,15 @@ function parse(url: string): URL {
   throw new TypeError(`expected a URL (absolute outside a page), as in (url, { method, body }), got '${bare(url)}'`)
 }
 
-/** Reads a call. Synchronous unless a body must be read, so that a call without one is sent at once. @internal */
+/**
+ * Reads a call. Synchronous unless a body must be read, so that a call without one is sent at once. `patient`: its caller waits for the body
+ * without an end, unless it has a `waitMs`. @internal
+ */
 export function readFetch(
   input: RequestLike,
   init: RedriveInit | undefined,
   context: CallContext,
+  patient = false,
 ): Call | Promise<Call> {
   const { clock, fetch, maxBodyBytes } = context.settings
   const options = init?.redrive || NO_OPTIONS
@@ -117,7 +121,8 @@ export function readFetch(
   const most = 'byteLength' in Object(body) ? FOREVER : maxBodyBytes
   const controller = new AbortController()
   const reading = readBody(holder, most, controller.signal)
-  return whileThere(asked, clock, options.waitMs, reading, { controller }).then(
+  const readMs = patience(options.waitMs, patient ? FOREVER : maxBodyBytes)
+  return whileThere(asked, clock, readMs, reading, { controller }).then(
     (read) => {
       if (!read) return finish(maxBodyBytes + 1, whole ? undefined : body, whole)
       cancelBody(whole?.body)

@@ -33,6 +33,7 @@ export interface TaskOptions extends RetryHooks {
    * is there (`setPrincipal`). 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept waits for its
    * attempt. Where `waitMs` is given, and the call is neither kept nor refused by then or within 2 s, it ends as with 'await'. `enqueue`:
    * the longest wait for the receipt.
+   * The body of a Request is waited for as long as one of `maxBodyBytes` would be, unless `waitMs` is given.
    * @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000. 'defer': 2_000.
    * `enqueue`: none
    */

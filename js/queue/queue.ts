@@ -126,7 +126,7 @@ export class RetryQueue implements AsyncDisposable {
   async enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt> {
     this.#assertOpen()
     const createdAt = this.#host.now()
-    const call = await readFetch(input, withJson(input, init), this.#host)
+    const call = await readFetch(input, withJson(input, init), this.#host, true)
     assertNotAborted(call.signal)
     const receipt = this.#running().then((manager) => {
       this.#host.checks?.early?.(call, this.#host)
@@ -169,7 +169,7 @@ export class RetryQueue implements AsyncDisposable {
 
   /**
    * Starts no more attempts, of everything or of one origin, exactly as `new URL(url).origin` has it; what is in flight ends.
-   * First attempts are the caller's.
+   * A caller's own first attempt is made all the same, unless `limitFirstAttempts` is set.
    */
   pause(scope?: { readonly origin: string }): void {
     this.#assertOpen()

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { TaskOptions } from '../../js/index.ts'
 import { ORDERS, setup, watch } from './setup.ts'
 
 const CHUNK = 1_000
@@ -117,6 +118,28 @@ test('the abort of a caller ends the reading of a body: nothing is sent, and the
   expect(call).toMatchObject({ state: 'rejected', error: reason })
   expect(cancelled).toEqual([reason, reason]) // it was read twice: for the queue, and as it is
   expect(sent).toEqual([])
+})
+
+test.each<[redrive: TaskOptions, ms: number]>([
+  [{ waitMs: 5_000 }, 5_000],
+  [{ waitMs: 5_000, mode: 'defer' }, 5_000],
+  [{}, 30_000 + MOST / 50],
+  [{ mode: 'defer' }, 30_000 + MOST / 50],
+])('a body that stops coming ends its call, with %j after %i ms, and its stream is cancelled', async (redrive, ms) => {
+  const { queue, clock, sent } = await setupReading()
+  let cancelled: unknown
+  const stalled = new ReadableStream({
+    start: (controller) => controller.enqueue(new Uint8Array(CHUNK)),
+    cancel: (reason) => {
+      cancelled = reason
+    },
+  })
+  const call = watch(queue.fetch(streaming(stalled), { redrive }))
+  await clock.advance(ms - 1)
+  expect(call.state).toBe('pending')
+  await clock.advance(51)
+  expect(call).toMatchObject({ state: 'rejected', error: { code: 'WAIT_EXCEEDED' } })
+  expect([sent, cancelled]).toEqual([[], [call.error, call.error]])
 })
 
 test('the abort of a caller ends a stream that is passed on', async () => {

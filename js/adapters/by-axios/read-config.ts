@@ -5,7 +5,7 @@
 
 import type { AxiosInstance, InternalAxiosRequestConfig } from 'axios'
 import { BodyNotReplayableError } from '../../api/errors.ts'
-import { type Call, type CallContext, makeCall } from '../../call/call.ts'
+import { type Call, type CallContext, makeCall, patience } from '../../call/call.ts'
 import { whileThere } from '../../call/leaving.ts'
 import { isStream } from '../../call/read-fetch.ts'
 import { ATTEMPT_MS } from '../../options/first-policy.ts'
@@ -71,7 +71,8 @@ export async function readAxios(
     await context.checks?.unread(config.data, error)
     throw error
   })
-  const { value: data, bytes, contentType } = await whileThere(request, settings.clock, options.waitMs, freezing)
+  const readMs = patience(options.waitMs, settings.maxBodyBytes)
+  const { value: data, bytes, contentType } = await whileThere(request, settings.clock, readMs, freezing)
   const headers = config.headers.concat()
   if (contentType) {
     headers.set('Content-Type', contentType)
