@@ -19,6 +19,8 @@ export interface Source {
 }
 
 export class Downstream implements Dispatcher.DispatchController {
+  /** Filled by interceptors further in, for the handler: that of the attempt whose answer it gets. */
+  readonly context: Record<string, unknown> = {}
   readonly #handler: Dispatcher.DispatchHandler
   readonly #caller = new AbortController()
   #source: Source | undefined
@@ -74,7 +76,7 @@ export class Downstream implements Dispatcher.DispatchController {
 
   /** Lets the handler abort from now on, before there is a connection. */
   begin(): void {
-    this.#handler.onRequestStart?.(this, null)
+    this.#handler.onRequestStart?.(this, this.context)
   }
 
   /** An interim answer (1xx). */

@@ -53,8 +53,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
 
   // of undici
 
-  onRequestStart(controller: Controller): void {
+  onRequestStart(controller: Controller, context: unknown): void {
     this.#controller = controller
+    Object.assign(this.#parts.downstream.context, context)
     if (this.#abortedBy) controller.abort(this.#abortedBy.reason as Error)
   }
 

@@ -1,8 +1,9 @@
 /** undici's `request` through a queue, with a real server. */
 
 import { Readable } from 'node:stream'
-import { FormData, request } from 'undici'
-import { expect, test } from 'vitest'
+import { Agent, FormData, interceptors, request } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
+import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import { agentOf, queueWith, replyWith, serve } from './setup.ts'
 
 const KEY = /^[\da-f]{32}$/
@@ -20,6 +21,19 @@ test('S5 S22 a request that fails three times is made four times under one key, 
   )
   expect(server.seen[0]?.key).toMatch(KEY)
   expect(new Set(server.seen.map(({ key }) => key)).size).toBe(1)
+})
+
+test('what an interceptor further in tells the handler arrives, as by undici’s own retry', async () => {
+  const { redirect, retry } = interceptors
+  for (const between of [retry({ minTimeout: 1 }), retryInterceptor(queueWith())]) {
+    const server = await serve(503, replyWith(302, { location: '/there' }))
+    const dispatcher = new Agent().compose(redirect({ maxRedirections: 1 }), between)
+    onTestFinished(() => dispatcher.close())
+    const { statusCode, body, context } = await request(`${server.origin}/here`, { dispatcher })
+    await body.dump()
+    const { history } = context as { readonly history: readonly URL[] }
+    expect([statusCode, history.map(({ pathname }) => pathname)]).toEqual([200, ['/here', '/there']])
+  }
 })
 
 test('a request that succeeds makes no task and no event', async () => {
