@@ -76,8 +76,8 @@ export interface RetryPolicy {
   /** table: the waits, the last one repeated. 1 to 1,000 of them. @default none: 'table' needs them */
   readonly delaysMs?: readonly number[]
   /**
-   * Statuses to retry, 200 to 599: each that is listed, even 400 and 422. 'broad': those that ky, undici and axios-retry retry,
-   * which are 408, 425, 429, 500, 502, 503, 504 and 520 to 524. Whatever the list says, a 409 to a request with a key is retried after an
+   * Statuses to retry, 200 to 599: each that is listed, even 400 and 422. 'broad': 408, 425, 429, 500, 502, 503, 504 and 520
+   * to 524. Whatever the list says, a 409 to a request with a key is retried after an
    * attempt that had no answer: the server is still at work on that one. @default [429, 502, 503, 504]
    */
   readonly retryableStatusCodes?: readonly number[] | 'broad'

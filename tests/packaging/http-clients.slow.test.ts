@@ -143,7 +143,7 @@ const octokit = (fetch: Fetch, retry: object) =>
 
 test.each<[string, number, (fetch: Fetch) => Promise<unknown>]>([
   ['ky', 3, (fetch) => ky.get(URL_OF_NONE, { fetch, retry: { delay: () => 0 } })],
-  ['ky with retry: 0', 1, (fetch) => ky.get(URL_OF_NONE, { fetch, retry: 0 })],
+  ['ky with methods: []', 1, (fetch) => ky.get(URL_OF_NONE, { fetch, retry: { methods: [] } })],
   ['ofetch', 2, (fetch) => createFetch({ fetch })(URL_OF_NONE)],
   ['ofetch with retry: 0', 1, (fetch) => createFetch({ fetch, defaults: { retry: 0 } })(URL_OF_NONE)],
   ['Octokit', 4, (fetch) => octokit(fetch, { retryAfterBaseValue: 0 })],
