@@ -93,7 +93,7 @@ pub use outcome as task;
 pub use policy::curve;
 pub use queue::agenda;
 pub use request::{headers, json, key, url, url_secrets};
-pub use wait::{backoff, duration, schedule};
+pub use wait::{backoff, duration, patience, schedule};
 
 #[cfg(all(target_arch = "wasm32", feature = "boundary"))]
 mod wasm;

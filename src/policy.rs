@@ -73,7 +73,7 @@ pub struct PolicyOptions {
     pub key_ttl_ms: Option<f64>,
     /// The waits of table, `1..=1000` of them: one before each retry; the last one repeats.
     pub delays_ms: Option<Vec<f64>>,
-    /// Status codes worth another attempt, each `200..=599`. Default 429, 502, 503, 504.
+    /// Status codes worth another attempt, each `200..=599`. Default 408, 429, 502, 503, 504.
     pub retryable_status_codes: Option<Vec<f64>>,
 }
 

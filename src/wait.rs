@@ -3,4 +3,5 @@
 
 pub mod backoff;
 pub mod duration;
+pub mod patience;
 pub mod schedule;

@@ -77,8 +77,9 @@ export interface RetryPolicy {
   readonly delaysMs?: readonly number[]
   /**
    * Statuses to retry, 200 to 599: each that is listed, even 400 and 422. 'broad': 408, 425, 429, 500, 502, 503, 504 and 520
-   * to 524. Whatever the list says, a 409 to a request with a key is retried after an
-   * attempt that had no answer: the server is still at work on that one. @default [429, 502, 503, 504]
+   * to 524. Whatever the list says, a 409 to a request with a key is retried after an attempt that may have reached the server, or
+   * with a `Retry-After`: the server is still at work on it. So is a 403 with a `Retry-After`, which is a limit.
+   * @default [408, 429, 502, 503, 504]
    */
   readonly retryableStatusCodes?: readonly number[] | 'broad'
   /**

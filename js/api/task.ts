@@ -165,11 +165,12 @@ export interface DecisionData {
 }
 
 /**
- * Why an attempt was given back. 'principal': the current principal is another one. 'page_hidden': its page was put away. 'lease':
+ * Why an attempt was given back. 'in_progress': its server still works on an earlier one. 'principal': the current principal is another one. 'page_hidden': its page was put away. 'lease':
  * its lease would have run out before the attempt could end, or the store did not give its body.
  */
 export type ReleaseCause =
   | 'unauthorized'
+  | 'in_progress'
   | 'credentials_failed'
   | 'credentials_missing'
   | 'sign_failed'

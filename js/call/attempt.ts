@@ -33,12 +33,17 @@ export function mayPass(call: Call, finished: Finished, queue: RetryHooks): bool
   return asksAfter(call, finished.status) || (replayable && (!!asks || isTransient(call, finished)))
 }
 
-/** Whether it failed for a transient reason, which tells of its server. */
-export function isTransient({ policy }: Call, { outcome, answer, status }: Finished): boolean {
+/** Whether it failed for a transient reason, which tells of its server: as the core has it (`src/http/classify.rs`) of a first attempt. */
+export function isTransient({ policy, key }: Call, { outcome, answer, status }: Finished): boolean {
   if (outcome >= FINAL_FROM) return false
-  if (answer) return policy.retryableStatusCodes.includes(status)
+  const isLimit = status === 403 || (status === 409 && key !== null)
+  if (answer && !isInterim(status))
+    return policy.retryableStatusCodes.includes(status) || (isLimit && answer.header('retry-after') !== null)
   return outcome === OUTCOME_TIMED_OUT ? policy.retryTimeouts : policy.retryNetworkErrors
 }
+
+/** A status that another follows, the answer; 101 is one, 0 is that of an answer that shows none. Some platform gave it for an answer. */
+const isInterim = (status: number): boolean => status > 99 && status < 200 && status !== 101
 
 /** Whether a call asks for fresh credentials after this answer to its first attempt. The server has refused it, so nothing was done twice. */
 export const asksAfter = ({ options }: Call, status: number): boolean =>

@@ -161,11 +161,6 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     this.becameGet = becameGet
   }
 
-  header(name: string): string | null {
-    // a `fetch` of the user's own may give an answer of any kind
-    return this.response.headers?.get?.(name) ?? null
-  }
-
   override deliver(): Response {
     if (this.#body === 'gone') return withoutBody(this.response)
     this.#body = 'given'

@@ -45,6 +45,11 @@ export class FetchAnswer implements Answer {
     return this.response
   }
 
+  header(name: string): string | null {
+    // a `fetch` of the user's own may give an answer of any kind
+    return this.response.headers?.get?.(name) ?? null
+  }
+
   readAhead(clock: Clock, controller: AbortController): () => void {
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
     const cut = () => controller.abort(new RedriveError('BODY_LET_GO', `no body ${REST_MS} ms after its headers`))

@@ -38,6 +38,7 @@ export interface Answer {
   readonly status: number
   /** A redirect that a replay must not follow. */
   readonly redirectRefused: boolean
+  header(name: string): string | null
   /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown, with `mark` on it. */
   deliver(mark: RedriveMark | null): unknown
   /**
@@ -104,7 +105,6 @@ export interface FetchForm {
 
 /** An answer that a task can look into before it is delivered. */
 export interface RepeatAnswer extends Answer, WithBody {
-  header(name: string): string | null
   /** Its request was not safe, and a redirect has made a GET of it, or may have: the platform tells little of those that it follows. */
   readonly becameGet?: boolean
   /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */

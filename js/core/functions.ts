@@ -36,7 +36,7 @@ import { type Sanitized, Sanitizer } from './sanitizer.ts'
 export interface Core {
   /**
    * Whether a failed call is worth keeping. `statusCode` 0: no response came. An open circuit answers CIRCUIT_OPEN
-   * whatever the status. `retryCount` counts retries already made. @param retryableStatusCodes default [429, 502, 503, 504]
+   * whatever the status. `retryCount` counts retries already made. @param retryableStatusCodes default [408, 429, 502, 503, 504]
    */
   evaluateRetryStatus(
     statusCode: number,

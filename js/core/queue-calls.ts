@@ -122,6 +122,10 @@ export interface EndedAttempt {
   readonly partitioned: boolean
   /** `SAID_*`: the word of the user's hook. */
   readonly said: number
+  /** The answer has a Retry-After. */
+  readonly asked: boolean
+  /** It is marked as the replay of one that is stored under its key. */
+  readonly replayed: boolean
 }
 
 export interface Settled extends Carried {
@@ -158,10 +162,11 @@ export class Verdicts {
   /** The verdict, `VERDICT_*` or a reason from ENDED on. */
   settle(ended: EndedAttempt): number {
     const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
-    const { unusable, partitioned, said } = ended
+    const { unusable, partitioned, said, asked, replayed } = ended
     // biome-ignore format: in the order in which they cross
     const verdict = this.#core.settle(
       now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
+      asked, replayed,
     )
     const at = this.#core.decisionPtr()
     const { buffer } = this.#memory

@@ -17,7 +17,7 @@ export interface FirstPolicy extends Omit<RetryPolicy, 'retryableStatusCodes'> {
 export const FIRST: FirstPolicy = {
   policyId: 'default',
   maxAttempts: 5,
-  retryableStatusCodes: Object.freeze([429, 502, 503, 504]),
+  retryableStatusCodes: Object.freeze([408, 429, 502, 503, 504]),
   retryNetworkErrors: true,
   retryTimeouts: true,
 }
@@ -30,7 +30,7 @@ const BYTES_PER_MS = 50
 /** The time that a body of so many bytes is given to arrive. */
 export const bodyMs = (bytes: number): number => Math.floor(bytes / BYTES_PER_MS)
 
-/** The default four, those that ky, undici or axios-retry try again and that a repeat may mend, and 425, by which a server asks for one. */
+/** The default ones, others that ky, undici or axios-retry try again and that a repeat may mend, and 425, by which a server asks for one. */
 const BROAD_CODES = Object.freeze([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524])
 
 /** The codes that a list stands for. Before the checks have come it may be no list at all, and an answer is held against it all the same. */

@@ -61,7 +61,7 @@ export interface RetryQueueOptions extends RetryHooks {
   /** The most of these in flight to one origin: one that hangs leaves room for the others. 1 to 10,000. @default 3; the same as concurrency where that is given */
   readonly concurrencyPerOrigin?: number
   /**
-   * The longest time for which an answer to one request (`Retry-After` of a 429 or 503, a `RateLimit` with nothing left) holds back other
+   * The longest time for which an answer to one request (`Retry-After` of a 403, 429 or 503, a `RateLimit` with nothing left) holds back other
    * retries and enqueued tasks to that origin. It counts from the first such answer; the others then have their turn before the next
    * hold. The request that was answered waits in full. 0: it holds back no other. @default 60_000
    */

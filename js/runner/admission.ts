@@ -240,8 +240,9 @@ export class Admission {
     const { core, policies, host } = this.#runner
     const said = finished.said?.retry
     if (said !== undefined) return said && call.replayable
-    const { outcome, status } = finished
-    const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host))
+    const { outcome, status, answer } = finished
+    const asked = answer !== null && answer.header('retry-after') !== null
+    const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host), asked)
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
   }
 

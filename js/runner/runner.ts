@@ -9,7 +9,7 @@ import { emptyStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import { putAside, type RestTerms } from '../call/discard.ts'
 import type { Finished, RepeatAnswer } from '../call/transport.ts'
-import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
+import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf, VERDICT_PARKED } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { Actions } from '../core/queue-calls.ts'
@@ -328,9 +328,10 @@ export class Runner {
   }
 
   /** The reason why the attempt that `ruling` is about was given back. */
-  releaseCause(task: Task, { outcome }: Ruling): ReleaseCause {
+  releaseCause(task: Task, { outcome, verdict, why }: Ruling): ReleaseCause {
     const { host, lanes, stored, stopped } = this
     return releaseCause(outcome, task, {
+      isRefused: verdict === VERDICT_PARKED || why?.authorize === true,
       isStopped: stopped,
       isSuspended: stored?.isSuspended === true,
       isForeign: lanes.isForeign || task.principal !== host.principal,

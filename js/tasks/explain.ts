@@ -133,7 +133,8 @@ const BLOCKED = /^(?:Failed to fetch|Load failed|NetworkError when attempting to
 function happened(log: AttemptLog): string {
   const { cause, serverDelayMs, serverDelayUnreadable } = log.data ?? {}
   const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
-  if (log.responseStatus !== null) return `${log.responseStatus}${asked}`
+  if (log.responseStatus !== null)
+    return `${log.responseStatus}${cause === 'in_progress' ? ', its server still works on an earlier attempt' : ''}${asked}`
   const why = cause && UNSENT.get(cause)
   if (log.errorMessage !== null)
     return log.errorMessage.replace(BLOCKED, '$& (it is down, or CORS refuses the request)')

@@ -2,7 +2,7 @@
 
 import type { ExhaustedReason, RetryTask } from '../api/task.ts'
 import { ExhaustedError } from '../api/task-errors.ts'
-import { FAILED_GET, HIDDEN_REDIRECT, UNEXPECTED } from './history.ts'
+import { FAILED_GET, HIDDEN_REDIRECT, STORED_FAILURE, UNEXPECTED } from './history.ts'
 
 const PUT_BACK = 'put it back with deadLetters.redrive(taskId)'
 
@@ -59,6 +59,10 @@ const DIRECTLY = 'send it to the address that answers, or have the server answer
 const ENDINGS: Readonly<Record<string, (typeof WORDS)[ExhaustedReason]>> = {
   [HIDDEN_REDIRECT]: ['its server may have done the work', DIRECTLY],
   [FAILED_GET]: [`${FAILED_GET}, and its server may have done the work`, DIRECTLY],
+  [STORED_FAILURE]: [
+    STORED_FAILURE,
+    `make the call again with a new key, or ${PUT_BACK} once the server has forgotten this one`,
+  ],
   [UNEXPECTED]: [UNEXPECTED, `correct policy.expect, or ${PUT_BACK}`],
 }
 

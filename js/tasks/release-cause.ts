@@ -6,6 +6,8 @@ import type { Task } from './task.ts'
 
 /** The state of the queue at the time of asking. */
 export interface ReleaseFacts {
+  /** The answer was a 401. */
+  readonly isRefused: boolean
   /** Closed or closing. */
   readonly isStopped: boolean
   /** Its page was put away. */
@@ -27,7 +29,7 @@ export function releaseCause(
     if (task.isUnsigned) return 'sign_failed'
     return task.lease?.parks ? 'credentials_missing' : 'credentials_failed'
   }
-  if (outcome !== OUTCOME_RELEASED) return 'unauthorized'
+  if (outcome !== OUTCOME_RELEASED) return facts.isRefused ? 'unauthorized' : 'in_progress'
   if (facts.isStopped) return 'closing'
   if (facts.isSuspended) return 'page_hidden'
   if (facts.isForeign) return 'principal'

@@ -16,7 +16,7 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, Verdicts } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
 import type { FirstPolicy } from '../options/first-policy.ts'
-import { FAILED_GET, HIDDEN_REDIRECT, type HistoryEntry, UNEXPECTED } from './history.ts'
+import { FAILED_GET, HIDDEN_REDIRECT, type HistoryEntry, STORED_FAILURE, UNEXPECTED } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 
@@ -73,7 +73,7 @@ export class Ruling {
       startedAt,
       durationMs,
       status,
-      error: answer ? wordsOf(answer, status, outcome) : this.error,
+      error: answer ? wordsOf(answer, status, outcome, kind === 'exhausted') : this.error,
       serverDelayMs: known(this.#serverDelayMs),
       curveMs: kind === 'retry' && why ? known(why.curveMs) : undefined,
       spreadMs: why?.spreadMs ?? 0,
@@ -90,10 +90,16 @@ export class Ruling {
 const saidOf = (said: Finished['said']): number =>
   said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END
 
+/** Whether an answer says that it was stored under the request's key, and is given again. */
+const isReplayed = (answer: RepeatAnswer | null): boolean =>
+  REPLAYED.some((name) => answer?.header(name)?.toLowerCase() === 'true')
+const REPLAYED = ['idempotent-replayed', 'idempotency-replayed'] as const
+
 /** The words on an answer that ends its task by more than its status. */
-function wordsOf({ redirectRefused }: RepeatAnswer, status: number, outcome: number): string | null {
+function wordsOf(answer: RepeatAnswer, status: number, outcome: number, isEnd: boolean): string | null {
   if (!status) return HIDDEN_REDIRECT
-  if (outcome !== OUTCOME_REDIRECT_REFUSED || redirectRefused) return null
+  if (outcome !== OUTCOME_REDIRECT_REFUSED || answer.redirectRefused)
+    return isEnd && isReplayed(answer) ? STORED_FAILURE : null
   return status < 400 ? UNEXPECTED : FAILED_GET
 }
 
@@ -149,6 +155,8 @@ export class Rulings {
       unusable,
       said: saidOf(said),
       delayMs: said?.delayMs ?? Number.NaN,
+      asked: status >= 400 && answer !== null && answer.header('retry-after') !== null,
+      replayed: status >= 400 && isReplayed(answer),
     })
     const verdicts = this.#verdicts
     const ruling = new Ruling(verdict, verdicts, finished, task.attemptNumber, serverDelayMs)

@@ -53,7 +53,7 @@ impl Promise {
 
     /// Whether a status is worth another attempt.
     pub fn lists(&self, status: u16) -> bool {
-        let given = self.spec.statuses.as_deref().unwrap_or(&[429.0, 502.0, 503.0, 504.0]);
+        let given = self.spec.statuses.as_deref().unwrap_or(&[408.0, 429.0, 502.0, 503.0, 504.0]);
         given.contains(&f64::from(status))
     }
 }
@@ -106,8 +106,10 @@ pub struct Task {
     pub refunds: u32,
     /// Of these for a 401.
     pub refunds_401: u32,
-    /// An attempt had no answer.
+    /// An attempt had no answer of its origin's.
     pub unanswered: bool,
+    /// An attempt met the replay of a failure.
+    pub replayed: bool,
     /// Whether the last attempt met a 401.
     pub was_401: bool,
     /// The curve's last wait.

@@ -212,6 +212,7 @@ impl<C: Core> Driver<C> {
             refunds: 0,
             refunds_401: 0,
             unanswered: false,
+            replayed: false,
             was_401: false,
             previous: None,
             due: line.now,
@@ -280,6 +281,8 @@ impl<C: Core> Driver<C> {
             partitioned: answer.said.partition,
             said: answer.said.retry,
             delay: answer.said.delay.map(Millis::new),
+            asked: answer.asks(),
+            replayed: answer.said.replayed,
         };
         let ends = self.about_to_end(slot)?;
         let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);

@@ -185,6 +185,11 @@ impl Answer {
     pub const fn answered(&self) -> bool {
         matches!(self.outcome, 0 | 7)
     }
+
+    /// Whether it has a `Retry-After`.
+    pub const fn asks(&self) -> bool {
+        self.server.is_some() || self.unusable
+    }
 }
 
 /// What is said of an attempt beside its answer.
@@ -196,4 +201,7 @@ pub struct Said {
     pub delay: Option<u64>,
     /// The rate limit is one partition's.
     pub partition: bool,
+    /// It is marked as the replay of a stored one.
+    #[serde(default)]
+    pub replayed: bool,
 }

@@ -73,6 +73,7 @@ impl<C: Core> Driver<C> {
             refunds,
             refunds_401: (marks >> 1) & 3,
             unanswered: marks >> 3 & 1 == 1,
+            replayed: marks >> 4 & 1 == 1,
             was_401: marks & 1 == 1,
             previous: (adoption.previous > 0).then_some(adoption.previous),
             due: line.now,

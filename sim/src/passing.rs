@@ -14,7 +14,7 @@ use crate::line::{NEVER, sum};
 use crate::port::Core;
 use crate::range::range;
 use crate::tape;
-use crate::verdicts::{asked_by, learn};
+use crate::verdicts::{asked_by, is_interim, learn};
 use crate::violation::Violation;
 
 /// How a caller's own attempt ends, outcome, status and wait: with a success, another healthy answer, a failure, by a mistake of its own,
@@ -172,10 +172,14 @@ impl<C: Core> Driver<C> {
             self.book.overrule();
         }
         let unsent = matches!(answer.outcome, 3..=6);
+        let insists = answer.said.retry == Some(true) && answer.status >= 500;
+        let failed = insists || self.book.promises[ends.policy].lists(answer.status);
         let healthy = match answer.outcome {
+            0 if answer.status == 408 || is_interim(answer.status) => None,
+            // What it has stored is no word on how it does.
+            0 if answer.said.replayed && failed => None,
             // A 5xx that a hook has tried again is a failure of the server's, too.
-            0 if answer.said.retry == Some(true) && answer.status >= 500 => Some(false),
-            0 => Some(!self.book.promises[ends.policy].lists(answer.status)),
+            0 => Some(!failed),
             7 => Some(true),
             8 | 9 => None,
             _ if unsent || self.book.offline || ends.cancelled => None,

@@ -34,9 +34,26 @@ impl Range {
         ms >= self.low * (1.0 - 1e-9) - self.slack && ms <= self.high * (1.0 + 1e-9) + self.slack
     }
 
+    /// No less than the patience that an answer calls for: from a second, doubled up to `cap`, each time up to twice that. The policy's
+    /// own cap holds.
+    pub fn at_least(self, n: u32, cap: f64, spec: &Spec) -> Range {
+        let step = 1000.0 * 2_f64.powi(n.min(30) as i32 - 1);
+        let most = cap.min(cap_of(spec));
+        let (low, high) = (self.low.max(step.min(most)), self.high.max((2.0 * step).min(most)));
+        Range { low, high, slack: 1.0 }
+    }
+
     fn cut(self, cap: f64) -> Range {
         Range { low: self.low.min(cap), high: self.high.min(cap), ..self }
     }
+}
+
+fn cap_of(spec: &Spec) -> f64 {
+    spec.fields[4].unwrap_or(match spec.fields[0].unwrap_or(0.0) as u32 {
+        0 | 1 => 30_000.0,
+        7 => 47_000.0,
+        _ => f64::INFINITY,
+    })
 }
 
 /// What [`Spec`] allows before retry `n`, from 1; `previous` is the curve's wait before the retry before.
@@ -45,11 +62,7 @@ pub fn range(spec: &Spec, n: u32, previous: Option<u64>) -> Range {
     let code = field(0).unwrap_or(0.0) as u32;
     let base = field(2).unwrap_or(500.0);
     let mult = field(3).unwrap_or(2.0);
-    let cap = field(4).unwrap_or(match code {
-        0 | 1 => 30_000.0,
-        7 => 47_000.0,
-        _ => f64::INFINITY,
-    });
+    let cap = cap_of(spec);
     let (steps, k) = (f64::from(n), f64::from(n) - 1.0);
     let exponential = |n: f64| (base * mult.powf(n - 1.0)).min(cap);
     let both = Range::between;

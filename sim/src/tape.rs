@@ -63,7 +63,7 @@ pub fn optional(ms: Option<u64>) -> f64 {
 }
 
 /// How an attempt ended and what was said of it, in the order in which that crosses.
-pub fn answer(answer: &Answer) -> [f64; 9] {
+pub fn answer(answer: &Answer) -> [f64; 11] {
     let said = &answer.said;
     [
         f64::from(answer.outcome),
@@ -75,6 +75,8 @@ pub fn answer(answer: &Answer) -> [f64; 9] {
         f64::from(u8::from(said.partition)),
         said.retry.map_or(0.0, |retry| if retry { 1.0 } else { 2.0 }),
         optional(said.delay),
+        f64::from(u8::from(answer.asks())),
+        f64::from(u8::from(said.replayed)),
     ]
 }
 

@@ -72,7 +72,10 @@ fn carried(
     let slot = task.slot;
     let refunded = task.attempts < before.attempts;
     ensure!(carry.refunded == refunded, "S8", "slot {slot}: {carry:?} after {} attempts", task.attempts);
-    let marks = u32::from(task.was_401) + 2 * task.refunds_401 + 8 * u32::from(task.unanswered);
+    let marks = u32::from(task.was_401)
+        + 2 * task.refunds_401
+        + 8 * u32::from(task.unanswered)
+        + 16 * u32::from(task.replayed);
     ensure!(carry.marks == marks, "S8", "slot {slot}: marks {:b}, not {marks:b}", carry.marks);
     let server = asked(answer).filter(|_| match verdict {
         Verdict::Retry { wait, .. } => wait.server.is_some(),
@@ -212,18 +215,30 @@ pub(crate) fn learn(book: &mut Book, lane: usize, policy: usize, answer: &Answer
 /// The wait that an answer asks of its lane.
 pub(crate) fn asked_by(promise: &Promise, answer: &Answer) -> Option<u64> {
     let most = promise.max_server;
-    let speaks_for_all = answer.outcome == 0 && matches!(answer.status, 429 | 503);
+    let speaks_for_all = answer.outcome == 0 && matches!(answer.status, 403 | 429 | 503);
     let server = answer.server.filter(|ms| speaks_for_all && *ms <= most);
     let for_all = matches!(answer.outcome, 0 | 7) && !answer.said.partition;
     let limit = answer.limit.filter(|ms| for_all && *ms <= most);
     server.or(limit)
 }
 
-fn worth(promise: &Promise, task: &Task, outcome: u8, status: u16) -> Worth {
-    let (replayable, keyed) = (task.flags & 1 != 0, task.flags & 2 != 0);
+/// Whether an answer says that the request is still processed.
+fn in_progress(task: &Task, answer: &Answer) -> bool {
+    answer.outcome == 0 && answer.status == 409 && task.flags & 2 != 0 && (task.unanswered || answer.asks())
+}
+
+/// A status that is no answer.
+pub(crate) const fn is_interim(status: u16) -> bool {
+    status >= 100 && status < 200 && status != 101
+}
+
+fn worth(promise: &Promise, task: &Task, outcome: u8, answer: &Answer) -> Worth {
+    let (replayable, keyed, status) = (task.flags & 1 != 0, task.flags & 2 != 0, answer.status);
     let listed = promise.lists(status);
-    let processing = status == 409 && keyed && task.unanswered;
+    let processing = in_progress(task, answer) || (status == 403 && answer.asks());
     match outcome {
+        0 if is_interim(status) && replayable && promise.retry_network => Worth::Retry,
+        0 if is_interim(status) => Worth::Fail(Reason::NotRetryable),
         0 if status < 400 && !listed => Worth::Success,
         0 if status == 422 && keyed && !listed => Worth::Fail(Reason::KeyConflict),
         0 if !replayable || !(listed || processing) => Worth::Fail(Reason::NotRetryable),
@@ -258,8 +273,10 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     let refundable = offline || task.refunds < MOST_REFUNDS;
     let given_back = offline || matches!(answer.outcome, 4 | 6);
     let outcome = if given_back && !refundable { 1 } else { answer.outcome };
-    let worth = by_word(worth(promise, task, outcome, answer.status), task, answer.said.retry);
-    task.unanswered |= matches!(outcome, 1..=3 | 9);
+    let worth = by_word(worth(promise, task, outcome, answer), task, answer.said.retry);
+    let processed = in_progress(task, answer);
+    let by_gateway = matches!(answer.status, 502..=504 | 520..=524) || is_interim(answer.status);
+    task.unanswered |= matches!(outcome, 1..=3 | 9) || (outcome == 0 && by_gateway);
     if worth == Worth::Success {
         return Expected::Exactly(Verdict::Succeeded);
     }
@@ -305,18 +322,34 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
         };
     }
     task.was_401 = false;
+    let stored = outcome == 0 && answer.said.replayed && answer.said.retry != Some(true);
+    let twice = stored && worth == Worth::Retry && std::mem::replace(&mut task.replayed, true);
+    let before = task.attempts;
+    let given_back =
+        processed && worth == Worth::Retry && !twice && before > 1 && task.refunds < MOST_REFUNDS;
+    if given_back {
+        task.attempts -= 1;
+        task.refunds += 1;
+    }
+    let limited = outcome == 0 && answer.status == 429 && asked(answer).is_none();
+    let curve = range(&promise.spec, before, task.previous);
     match worth {
         Worth::Fail(reason) => Expected::Exactly(Verdict::Exhausted(reason)),
-        _ if task.attempts >= promise.max_attempts => {
+        _ if twice => Expected::Exactly(Verdict::Exhausted(Reason::NotRetryable)),
+        _ if !given_back && before >= promise.max_attempts => {
             Expected::Exactly(Verdict::Exhausted(Reason::MaxAttempts))
         }
         _ => too_long.unwrap_or(Expected::Again {
             curve: if let Some(ms) = answer.said.delay {
                 Range::exactly(ms)
-            } else if asked(answer) == Some(0) && task.attempts <= LAST_AT_ONCE {
+            } else if processed {
+                curve.at_least(if task.refunds == 0 { 1 } else { task.refunds }, 10_000.0, &promise.spec)
+            } else if limited {
+                curve.at_least(before, 30_000.0, &promise.spec)
+            } else if asked(answer) == Some(0) && before <= LAST_AT_ONCE {
                 Range::NONE
             } else {
-                range(&promise.spec, task.attempts, task.previous)
+                curve
             },
             authorize: false,
             counts: true,

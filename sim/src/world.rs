@@ -61,6 +61,7 @@ fn said(dice: &mut Dice, answer: &Answer) -> Said {
         retry: dice.chance(share).then(|| dice.chance(50)),
         delay: dice.chance(15).then(|| delay(dice)),
         partition: answer.limit.is_some() && dice.chance(50),
+        replayed: dice.chance(10),
     }
 }
 
@@ -253,7 +254,8 @@ fn answer(dice: &mut Dice, mood: Mood) -> Answer {
         },
         Mood::Lying => {
             let outcome = dice.pick(&[0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-            let all = [200, 204, 301, 400, 401, 404, 409, 422, 429, 500, 502, 503, 503, 504];
+            let all =
+                [103, 200, 204, 301, 400, 401, 403, 404, 408, 409, 409, 422, 429, 500, 502, 503, 503, 504];
             Answer {
                 server: dice.chance(20).then(|| delay(dice)),
                 limit: dice.chance(20).then(|| delay(dice)),

@@ -24,8 +24,10 @@ pub enum Class {
 /// Facts that bear on an ended call besides what is known of its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// An attempt before this one had no answer: the server may still be at work on it.
+    /// An attempt before this one may still be at work at its origin: see [`leaves_open`].
     pub unanswered: bool,
+    /// The answer has a `Retry-After`.
+    pub asked: bool,
     /// The word of the host's own hook: `true` tries again what the rules would not, `false` does not.
     pub said: Option<bool>,
     /// No caller waits for it.
@@ -37,8 +39,8 @@ pub struct Beside {
 /// Success is a status below 400 that the policy does not list; a listed status is tried again,
 /// whatever it is. Of those that are not, two say something about a key (IETF draft "The
 /// Idempotency-Key HTTP Header Field", 2.7): 422 that it was used for another request, and 409
-/// that the request is still processed. That is believed where an attempt before had no answer;
-/// else a 409 is the resource's own, which no repeat mends.
+/// that the request is still processed, see [`is_in_progress`]. A 403 with a `Retry-After` is a limit. An interim status is
+/// no answer at all: some platform gave it in place of one.
 ///
 /// The hook's word comes last, and mends no danger: what must not be repeated is not.
 pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside: Beside) -> Class {
@@ -54,8 +56,10 @@ pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, be
 fn by_rule(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside: Beside) -> Class {
     let replayable = flags.contains(Flags::REPLAYABLE);
     match outcome {
-        Outcome::Response => response(policy, status, flags, beside.unanswered),
-        Outcome::NetworkError | Outcome::Offline if replayable && policy.retry_network_errors() => {
+        Outcome::Response if !is_interim(status) => response(policy, status, flags, beside),
+        Outcome::NetworkError | Outcome::Offline | Outcome::Response
+            if replayable && policy.retry_network_errors() =>
+        {
             Class::Retry
         }
         Outcome::TimedOut if replayable && policy.retry_timeouts() => Class::Retry,
@@ -65,6 +69,7 @@ fn by_rule(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside:
         | Outcome::TimedOut
         | Outcome::Offline
         | Outcome::Aborted
+        | Outcome::Response
         | Outcome::OwnError => Class::Fail(Reason::NotRetryable),
         // Neither reached the server: nothing to repeat, only something to make up for.
         Outcome::CredentialsFailed | Outcome::Released => Class::Retry,
@@ -73,16 +78,40 @@ fn by_rule(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside:
     }
 }
 
-fn response(policy: &Policy, status: u32, flags: Flags, unanswered: bool) -> Class {
+fn response(policy: &Policy, status: u32, flags: Flags, beside: Beside) -> Class {
     let listed = policy.retryable().contains(status);
     let keyed = flags.contains(Flags::KEYED);
-    let processing = status == 409 && keyed && unanswered;
+    let passes = is_in_progress(status, flags, beside) || (status == 403 && beside.asked);
     match status {
         0..400 if !listed => Class::Success,
-        _ if (listed || processing) && flags.contains(Flags::REPLAYABLE) => Class::Retry,
+        _ if (listed || passes) && flags.contains(Flags::REPLAYABLE) => Class::Retry,
         422 if keyed && !listed => Class::Fail(Reason::KeyConflict),
         _ => Class::Fail(Reason::NotRetryable),
     }
+}
+
+/// Whether an answer to a request with a key says that the request is still processed: a 409 after an attempt that may have reached
+/// its origin, or one with a `Retry-After`, since platforms and proxies send a request twice by themselves. Any other
+/// 409 is the resource's own, which no repeat mends.
+pub const fn is_in_progress(status: u32, flags: Flags, beside: Beside) -> bool {
+    status == 409 && flags.contains(Flags::KEYED) && (beside.unanswered || beside.asked)
+}
+
+/// Whether the origin may still be at work on an attempt that has ended so: it had no answer, or a gateway's in place of its
+/// origin's. 520 to 524 are Cloudflare's.
+pub const fn leaves_open(outcome: Outcome, status: u32) -> bool {
+    match outcome {
+        Outcome::Response => matches!(status, 502..=504 | 520..=524) || is_interim(status),
+        _ => {
+            matches!(outcome, Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline | Outcome::Aborted)
+        }
+    }
+}
+
+/// Whether a status is followed by another, the answer (RFC 9110, 15.2). 101 is an answer: it ends the exchange of HTTP. 0 is that of
+/// an answer of which nothing is shown.
+pub const fn is_interim(status: u32) -> bool {
+    matches!(status, 100 | 102..=199)
 }
 
 numbered! {

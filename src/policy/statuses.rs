@@ -9,10 +9,12 @@ pub struct StatusSet {
     bits: [u64; 7],
 }
 
-/// "Too many", "bad gateway", "unavailable", "gateway timeout": what usually goes away by itself.
-const DEFAULT_CODES: [f64; 4] = [429.0, 502.0, 503.0, 504.0];
+/// "Request timeout", "too many", "bad gateway", "unavailable", "gateway timeout": what usually goes away by itself. 408: the server had
+/// not the whole request in time (RFC 9110, 15.5.9). Some frameworks give it when their handler takes too long, so it is no leave to
+/// repeat what is not safe to.
+const DEFAULT_CODES: [f64; 5] = [408.0, 429.0, 502.0, 503.0, 504.0];
 
-/// Those, and what other clients try again beside them: "request timeout", "too early", "internal error", and the
+/// Those, and what other clients try again beside them: "too early", "internal error", and the
 /// codes of a proxy that could not reach its origin.
 pub const BROAD_CODES: [u16; 12] = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524];
 
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn an_empty_list_is_not_the_default() {
         assert_eq!(StatusSet::new(Some(&[])).unwrap().iter().count(), 0);
-        assert_eq!(StatusSet::new(None).unwrap().iter().collect::<Vec<_>>(), [429, 502, 503, 504]);
+        assert_eq!(StatusSet::new(None).unwrap().iter().collect::<Vec<_>>(), [408, 429, 502, 503, 504]);
     }
 
     #[test]

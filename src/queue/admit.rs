@@ -1,7 +1,7 @@
 //! Policies, lanes, orders and tasks: how they come into a queue, and how they are taken out by hand.
 #![forbid(unsafe_code)]
 
-use super::task::{Refunds, State, Task};
+use super::task::{Attempts, Refunds, State, Task};
 use super::{Interned, Queue};
 use crate::http::classify::{self, Beside, Class};
 use crate::numbered::numbered;
@@ -87,9 +87,16 @@ impl Queue {
 
     /// The meaning of one finished call for a task under `policy`; a stale handle takes nothing
     /// for a failure worth another attempt.
-    pub fn classify(&self, policy: u32, outcome: Outcome, status: u32, flags: Flags) -> Class {
+    pub fn classify(
+        &self,
+        policy: u32,
+        outcome: Outcome,
+        status: u32,
+        flags: Flags,
+        beside: Beside,
+    ) -> Class {
         match self.policies.get(policy) {
-            Some(interned) => classify::classify(&interned.policy, outcome, status, flags, Beside::default()),
+            Some(interned) => classify::classify(&interned.policy, outcome, status, flags, beside),
             None => Class::Fail(Reason::NotRetryable),
         }
     }
@@ -156,7 +163,7 @@ impl Queue {
             priority: admission.priority,
             phase: 0,
             flags: admission.flags,
-            attempts: u32::from(admission.started),
+            attempts: Attempts::new(u32::from(admission.started)),
             refunds: Refunds::default(),
             state: State::Started,
         })?;

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use super::lanes::Lane;
-use super::task::{Refunds, State, Task};
+use super::task::{Attempts, Refunds, State, Task};
 use super::{Admission, Queue};
 use crate::outcome::Flags;
 use crate::slots::{NONE, index_of};
@@ -22,7 +22,7 @@ pub struct Carry {
     /// The last wait of the curve; zero if there was none.
     pub previous_delay: Millis,
     /// Notes of the queue's own: bit 0, the last attempt met a 401; bits 1 and 2, how many attempts
-    /// were given back for one; bit 3, an attempt had no answer.
+    /// were given back for one; bit 3, an attempt had no answer of its origin's; bit 4, one met the replay of a failure.
     pub marks: u32,
     /// The attempt was given back.
     pub refunded: bool,
@@ -36,7 +36,9 @@ impl Carry {
     /// The bit of [`Carry::marks`] that says: the last attempt met a 401.
     pub const UNAUTHORIZED: u32 = 1;
     const UNAUTHORIZED_REFUNDS: u32 = 1;
-    /// The bit of [`Carry::marks`] that says: an attempt had no answer. A store sets it for one that its process took along.
+    /// The bit of [`Carry::marks`] that says: an attempt met the replay of a failure.
+    const REPLAYED: u32 = 16;
+    /// The bit of [`Carry::marks`] that says: an attempt had no answer of its origin's. A store sets it for one that its process took along.
     pub const UNANSWERED: u32 = 8;
 
     /// The carry of a task whose attempt was judged at `now`; before, it had made `attempts`.
@@ -47,8 +49,9 @@ impl Carry {
             previous_delay: task.previous_delay.get(),
             marks: unauthorized
                 | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS
-                | if task.refunds.unanswered() { Carry::UNANSWERED } else { 0 },
-            refunded: task.attempts < attempts,
+                | if task.refunds.unanswered() { Carry::UNANSWERED } else { 0 }
+                | if task.attempts.replayed() { Carry::REPLAYED } else { 0 },
+            refunded: task.attempts.count() < attempts,
             server_wait: task.not_before.get().minus(now),
             hold: Millis::ZERO,
         }
@@ -109,7 +112,7 @@ impl Queue {
             priority: admission.priority,
             phase: carry.phase.unwrap_or(0),
             flags: admission.flags.with(Flags::LEASED).with(carry.flags()),
-            attempts: past.attempts,
+            attempts: Attempts::new(past.attempts).with_replayed(carry.marks & Carry::REPLAYED != 0),
             refunds: Refunds::new(
                 u8::try_from(past.refunds).unwrap_or(u8::MAX),
                 carry.unauthorized_refunds(),

@@ -19,6 +19,10 @@ pub struct Ended {
     pub partitioned: bool,
     /// A `Retry-After` was there and could not be read: it is counted, and the curve decides.
     pub unusable: bool,
+    /// The answer has a `Retry-After`, readable or not.
+    pub asked: bool,
+    /// The answer is marked as the replay of one that was stored under the request's key.
+    pub replayed: bool,
     /// The time that the call took, up to the response's headers.
     pub duration: Option<Millis>,
     /// The word of the host's own hook: whether to try again.
@@ -37,6 +41,8 @@ impl Ended {
             rate_limit: None,
             partitioned: false,
             unusable: false,
+            asked: false,
+            replayed: false,
             duration: None,
             said: None,
             delay: None,

@@ -203,7 +203,7 @@ impl Queue {
         if !lane.gates.tries_out(now) {
             return Some(first);
         }
-        let attempts = |index: &u32| self.tasks.at(*index).map_or(u32::MAX, |task| task.attempts);
+        let attempts = |index: &u32| self.tasks.at(*index).map_or(u32::MAX, |task| task.attempts.count());
         from_here(&self.links, first).take(LOOKED_AT).min_by_key(attempts)
     }
 
@@ -220,14 +220,14 @@ impl Queue {
         }
         // The lane's hold, breaker and limit kept it out of the line; the budget is asked last,
         // because asking takes from it.
-        let is_retry = self.tasks.at(index).is_some_and(|task| task.attempts > 0);
+        let is_retry = self.tasks.at(index).is_some_and(|task| task.attempts.count() > 0);
         if !self.pass_gates(index, now, is_retry) {
             return self.put_off(index, now);
         }
         self.detach(index);
         self.enter(index, State::InFlight);
         if let Some(task) = self.tasks.at_mut(index) {
-            task.attempts = task.attempts.saturating_add(1);
+            task.attempts = task.attempts.with_one();
             task.not_before = now.into();
         }
         self.lanes.rotate(lane_index, now);
@@ -253,7 +253,7 @@ impl Queue {
         self.tasks.at(index).is_some_and(|task| {
             self.policies
                 .at(task.policy.get())
-                .is_none_or(|interned| task.attempts >= interned.policy.max_attempts())
+                .is_none_or(|interned| task.attempts.count() >= interned.policy.max_attempts())
         })
     }
 
@@ -263,7 +263,7 @@ impl Queue {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at(index) else { return };
         let Some(interned) = self.policies.at(task.policy.get()) else { return };
-        let n = task.attempts.max(1);
+        let n = task.attempts.count().max(1);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay.get()) };
         // Past the first minute half to all of what it has waited since: who waits for hours is not asked every second.
         let long = now.minus(task.not_before.get()).minus(PUT_OFF_OFTEN).min(interned.policy.cap()).get();

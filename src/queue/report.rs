@@ -82,7 +82,7 @@ impl Queue {
 
     /// Attempts made for a task and not given back; 0 if it is gone.
     pub fn attempts(&self, slot: u32) -> u32 {
-        self.tasks.get(slot).map_or(0, |task| task.attempts)
+        self.tasks.get(slot).map_or(0, |task| task.attempts.count())
     }
 
     /// Handle of a task's lane; `None` if it is gone.

@@ -3,15 +3,16 @@
 
 use super::lanes::Lanes;
 use super::task::{Refunds, State, Task};
-use super::told::Told;
+use super::told::{TOO_MANY_REQUESTS, Told};
 use super::{Carry, Ended, Queue};
 use crate::gates::Ending;
 use crate::gates::breaker::Heard;
-use crate::http::classify::{Beside, Class, classify};
+use crate::http::classify::{Beside, Class, classify, is_in_progress, leaves_open};
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::slots::index_of;
 use crate::time::Millis;
 use crate::wait::backoff;
+use crate::wait::patience::{Cause, Patience};
 
 /// Most attempts a task is given back, for whatever cause.
 const MOST_REFUNDS: u8 = 20;
@@ -84,7 +85,7 @@ impl Queue {
         };
         let (lane, by_queue, began) = (task.lane.get(), task.state == State::InFlight, task.not_before.get());
         let paid = task.flags.contains(Flags::BUDGET);
-        let (leased, attempts) = (task.flags.contains(Flags::LEASED), task.attempts);
+        let (leased, attempts) = (task.flags.contains(Flags::LEASED), task.attempts.count());
         let index = index_of(slot);
         if ended.unusable {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
@@ -173,7 +174,8 @@ impl Queue {
         let Some(task) = self.tasks.at(index) else { return false };
         let failed_by = task.first_attempt_at.get();
         let lane = self.lanes.at(task.lane.get());
-        task.attempts > FAILED_BEFORE && lane.is_some_and(|lane| lane.gates.went_well_since(failed_by))
+        task.attempts.count() > FAILED_BEFORE
+            && lane.is_some_and(|lane| lane.gates.went_well_since(failed_by))
     }
 
     /// The verdict on a detached task. `by_queue`: the attempt was one of the queue's own.
@@ -193,13 +195,10 @@ impl Queue {
         // Past the limit of refunds the attempt counts, as one that got no answer.
         let outcome = if given_back && !refundable { Outcome::NetworkError } else { ended.outcome };
         let handed_over = task.wait_until.get() == Millis::MAX;
-        let beside = Beside { unanswered: task.refunds.unanswered(), said: ended.said, handed_over };
+        let unanswered = task.refunds.unanswered();
+        let beside = Beside { unanswered, asked: ended.asked, said: ended.said, handed_over };
         let class = classify(&interned.policy, outcome, ended.status, task.flags, beside);
-        let unanswered = matches!(
-            outcome,
-            Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline | Outcome::Aborted
-        );
-        task.refunds = task.refunds.with_unanswered(unanswered);
+        task.refunds = task.refunds.with_unanswered(leaves_open(outcome, ended.status));
         if class == Class::Success {
             return Verdict::Succeeded;
         }
@@ -228,10 +227,23 @@ impl Queue {
             return self.reauthorize(index, now, server);
         }
         task.flags = task.flags.without(Flags::UNAUTHORIZED);
-        match class {
-            Class::Fail(reason) => Verdict::Exhausted(reason),
-            Class::Success | Class::Retry => self.try_again(index, now, server, ended.delay),
+        if let Class::Fail(reason) = class {
+            return Verdict::Exhausted(reason);
         }
+        // A failure that the server has stored stays what it is, unless a hook knows better.
+        if ended.replayed && outcome == Outcome::Response && ended.said != Some(true) {
+            if task.attempts.replayed() {
+                return Verdict::Exhausted(Reason::NotRetryable);
+            }
+            task.attempts = task.attempts.with_replayed(true);
+        }
+        let answered = outcome == Outcome::Response;
+        let cause = match ended.status {
+            _ if answered && is_in_progress(ended.status, task.flags, beside) => Some(Cause::InProgress),
+            TOO_MANY_REQUESTS if answered && server.is_none() => Some(Cause::Limited),
+            _ => None,
+        };
+        self.try_again(index, now, server, ended.delay, cause)
     }
 
     /// The attempt did not count: back to where it was, later if credentials were missing.
@@ -239,7 +251,7 @@ impl Queue {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
-        task.attempts = task.attempts.saturating_sub(1);
+        task.attempts = task.attempts.without_one();
         if outcome != Outcome::Offline {
             task.refunds = task.refunds.with_one();
         }
@@ -255,7 +267,7 @@ impl Queue {
     fn reauthorize(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let parked = task.flags.contains(Flags::UNAUTHORIZED);
-        task.attempts = task.attempts.saturating_sub(1);
+        task.attempts = task.attempts.without_one();
         task.refunds = task.refunds.with_unauthorized();
         task.flags = task.flags.with(Flags::UNAUTHORIZED);
         let mut wait = Wait::default();
@@ -269,7 +281,7 @@ impl Queue {
     fn refresh(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
-        if task.attempts >= interned.policy.max_attempts() {
+        if task.attempts.count() >= interned.policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
         task.refunds = Refunds::new(task.refunds.all(), REFRESHED).with_unanswered(task.refunds.unanswered());
@@ -281,7 +293,7 @@ impl Queue {
         }
     }
 
-    /// An ordinary failure: the next attempt after the curve's wait, or the one `given` in its place, or the
+    /// An ordinary failure: the next attempt after the wait of the curve or of its `cause`, or the one `given` in their place, or the
     /// server's, whichever is longer.
     fn try_again(
         &mut self,
@@ -289,21 +301,34 @@ impl Queue {
         now: Millis,
         server: Option<Millis>,
         given: Option<Millis>,
+        cause: Option<Cause>,
     ) -> Verdict {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         let policy = &interned.policy;
-        if task.attempts >= policy.max_attempts() {
+        let attempts = task.attempts.count();
+        let patience = cause.map(Cause::patience);
+        // The first counts always: with one attempt, nothing is tried again.
+        let given_back = patience
+            .is_some_and(|patience| !patience.counts && attempts > 1 && task.refunds.all() < MOST_REFUNDS);
+        if given_back {
+            task.attempts = task.attempts.without_one();
+            task.refunds = task.refunds.with_one();
+        } else if attempts >= policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
         give_phase(task, &mut self.lanes, self.phase_start);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay.get()) };
-        let curve = backoff::delay(policy, task.attempts, draw);
+        let curve = backoff::delay(policy, attempts, draw);
+        let times =
+            |patience: &Patience| if patience.counts { attempts } else { u32::from(task.refunds.all()) };
+        let patient = patience.map(|patience| patience.delay(times(&patience), r32).min(policy.cap()));
+        let curve = curve.max(patient.unwrap_or_default());
         task.previous_delay = curve.into();
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
-        let at_once = server == Some(Millis::ZERO) && task.attempts <= LAST_AT_ONCE;
+        let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
         let curve = given.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };
         match self.ask_server(index, now, server, &mut wait) {

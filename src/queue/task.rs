@@ -9,7 +9,7 @@ use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::time::{Millis, PackedMillis};
 
-/// Attempts given back, those for a 401 among them, and whether one that went out had no answer: all in one byte.
+/// Attempts given back, those for a 401 among them, and whether one that went out had no answer of its origin's: all in one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refunds(u8);
 
@@ -38,7 +38,7 @@ impl Refunds {
         (self.0 & !Refunds::UNANSWERED) / Refunds::UNAUTHORIZED
     }
 
-    /// Whether an attempt went out that had no answer: its server may still be at work on it.
+    /// Whether an attempt went out that had no answer of its origin's, which may still be at work on it.
     pub const fn unanswered(self) -> bool {
         self.0 & Refunds::UNANSWERED != 0
     }
@@ -55,7 +55,7 @@ impl Refunds {
         self.more(1)
     }
 
-    /// An attempt had no answer, if `so`.
+    /// An attempt had no answer of its origin's, if `so`.
     #[must_use]
     pub const fn with_unanswered(self, so: bool) -> Refunds {
         if so { Refunds(self.0 | Refunds::UNANSWERED) } else { self }
@@ -65,6 +65,47 @@ impl Refunds {
         let counted =
             Refunds::new(self.all().saturating_add(1), self.unauthorized().saturating_add(unauthorized));
         counted.with_unanswered(self.unanswered())
+    }
+}
+
+/// Attempts made and not given back, and whether one met the replay of a failure: all in four bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attempts(u32);
+
+impl Attempts {
+    const REPLAYED: u32 = 1 << 31;
+
+    /// So many, at most two thousand millions, and no replay.
+    pub const fn new(count: u32) -> Attempts {
+        Attempts(if count < Attempts::REPLAYED { count } else { Attempts::REPLAYED - 1 })
+    }
+
+    /// How many.
+    pub const fn count(self) -> u32 {
+        self.0 & !Attempts::REPLAYED
+    }
+
+    /// Whether one met the replay of a failure.
+    pub const fn replayed(self) -> bool {
+        self.0 & Attempts::REPLAYED != 0
+    }
+
+    /// One met the replay of a failure, if `so`.
+    #[must_use]
+    pub const fn with_replayed(self, so: bool) -> Attempts {
+        if so { Attempts(self.0 | Attempts::REPLAYED) } else { self }
+    }
+
+    /// One more.
+    #[must_use]
+    pub const fn with_one(self) -> Attempts {
+        Attempts::new(self.count().saturating_add(1)).with_replayed(self.replayed())
+    }
+
+    /// One less: it was given back.
+    #[must_use]
+    pub const fn without_one(self) -> Attempts {
+        Attempts::new(self.count().saturating_sub(1)).with_replayed(self.replayed())
     }
 }
 
@@ -115,8 +156,7 @@ pub(crate) struct Task {
     pub phase: u32,
     /// The host's facts about the request, and the queue's own notes beside them.
     pub flags: Flags,
-    /// Attempts made and not given back.
-    pub attempts: u32,
+    pub attempts: Attempts,
     pub refunds: Refunds,
     pub state: State,
 }
@@ -162,6 +202,17 @@ mod tests {
         assert!(unanswered.unanswered() && unanswered.with_one().with_unauthorized().unanswered());
         assert_eq!((unanswered.all(), unanswered.unauthorized()), (4, 1));
         assert!(!refunds.unanswered() && !refunds.with_unanswered(false).unanswered());
+    }
+
+    #[test]
+    fn the_note_of_a_replay_is_no_attempt() {
+        let attempts = Attempts::new(3).with_replayed(true);
+        let both = (attempts.with_one(), attempts.without_one().without_one());
+        assert_eq!((both.0.count(), both.0.replayed()), (4, true));
+        assert_eq!((both.1.count(), both.1.replayed()), (1, true));
+        assert!(
+            !Attempts::new(u32::MAX).with_one().replayed() && !Attempts::default().without_one().replayed()
+        );
     }
 
     #[test]

@@ -4,11 +4,14 @@
 use super::Ended;
 use super::lanes::Lane;
 use crate::gates::Pace;
+use crate::http::classify::is_interim;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::time::Millis;
 
-const TOO_MANY_REQUESTS: u32 = 429;
+const REFUSED: u32 = 403;
+const REQUEST_TIMEOUT: u32 = 408;
+pub(super) const TOO_MANY_REQUESTS: u32 = 429;
 const UNAVAILABLE: u32 = 503;
 
 /// The news of one ended attempt.
@@ -45,9 +48,12 @@ impl Told {
         let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
         let healthy = match ended.outcome {
             Outcome::RedirectRefused => Some(true),
+            // What had no way in, or no way out, is no word on how the server does; nor is what it has stored.
+            Outcome::Response if ended.status == REQUEST_TIMEOUT || is_interim(ended.status) => None,
             Outcome::Response => {
                 let listed = policy.retryable().contains(ended.status);
-                Some(!listed && (ended.said != Some(true) || ended.status < 500))
+                let healthy = !listed && (ended.said != Some(true) || ended.status < 500);
+                (healthy || !ended.replayed).then_some(healthy)
             }
             Outcome::OwnError | Outcome::Aborted => None,
             // A lost connection may be the network's fault, the server's, or cut by hand: it says nothing.
@@ -57,8 +63,8 @@ impl Told {
         // A Retry-After holds the lane only where it speaks for the whole server; a rate limit
         // always does, on a success too. Longer than the policy allows, either is ignored.
         let usable = |delay: &Millis| *delay <= policy.max_retry_after();
-        let refused =
-            ended.outcome == Outcome::Response && matches!(ended.status, TOO_MANY_REQUESTS | UNAVAILABLE);
+        let refused = ended.outcome == Outcome::Response
+            && matches!(ended.status, REFUSED | TOO_MANY_REQUESTS | UNAVAILABLE);
         let rate_limit = ended.rate_limit.filter(|_| answered && !ended.partitioned).filter(usable);
         let hold = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
         let hold = hold.unwrap_or(Millis::ZERO);

@@ -171,6 +171,8 @@ impl CoreQueue {
             rate_limit: given(rate_limit_ms),
             partitioned,
             unusable: false,
+            asked: false,
+            replayed: false,
             said: Said::ALL.get(said as usize).and_then(|said| said.word()),
             delay: None,
         };

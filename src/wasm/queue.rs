@@ -5,6 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
 use crate::codes::{self, Aftermath, Ruled, Said};
+use crate::http::classify::Beside;
 use crate::outcome::{Flags, Outcome};
 use crate::policy::Policy;
 use crate::queue::{Action, Admission, BATCH, Ended, GateStatus, Limits, Queue};
@@ -93,10 +94,11 @@ impl CoreQueue {
         self.queue.held_until(lane, Millis::from_f64(now)).map_or(0.0, Millis::to_f64)
     }
 
-    /// The meaning of one finished call, by the numbers of [`codes::class`].
-    pub fn classify(&self, policy: u32, outcome: u32, status: u32, flags: u32) -> u32 {
+    /// The meaning of a caller's own first attempt, by the numbers of [`codes::class`]. `asked`: the answer has a Retry-After.
+    pub fn classify(&self, policy: u32, outcome: u32, status: u32, flags: u32, asked: bool) -> u32 {
         let outcome = Outcome::from_code(outcome);
-        codes::class(self.queue.classify(policy, outcome, status, Flags::from_bits(flags)))
+        let beside = Beside { asked, ..Beside::default() };
+        codes::class(self.queue.classify(policy, outcome, status, Flags::from_bits(flags), beside))
     }
 
     /// Hears how many dead letters the host keeps, and the bytes of their bodies: they take room from the next `admit` on.
@@ -140,7 +142,7 @@ impl CoreQueue {
 
     /// Hears how an attempt ended and gives the verdict, by the numbers of [`codes::verdict`]. `serverDelayMs`,
     /// `durationMs`, `rateLimitMs` and `delayMs` are NaN where there is none. `unusable`: a Retry-After was there and could
-    /// not be read. `partitioned`: the rate limit is one partition's. `said`: by the numbers of [`Said`]. At `decisionPtr` lie the numbers of [`Ruled`] then.
+    /// not be read. `partitioned`: the rate limit is one partition's. `asked`: a Retry-After was there. `replayed`: the answer is marked as a stored one. `said`: by the numbers of [`Said`]. At `decisionPtr` lie the numbers of [`Ruled`] then.
     pub fn settle(
         &mut self,
         now: f64,
@@ -154,6 +156,8 @@ impl CoreQueue {
         partitioned: bool,
         said: u32,
         #[wasm_bindgen(js_name = delayMs)] delay_ms: f64,
+        asked: bool,
+        replayed: bool,
     ) -> u32 {
         let ended = Ended {
             outcome: Outcome::from_code(outcome),
@@ -163,6 +167,8 @@ impl CoreQueue {
             rate_limit: given(rate_limit_ms),
             partitioned,
             unusable,
+            asked,
+            replayed,
             said: Said::ALL.get(said as usize).and_then(|said| said.word()),
             delay: given(delay_ms),
         };

@@ -79,6 +79,7 @@ fn ended_of(row: &Value) -> Ended {
         rate_limit: ms("rateLimitMs"),
         partitioned: row["asks"]["partitioned"] == true,
         said: row["asks"]["shouldRetry"].as_bool(),
+        replayed: row["asks"]["replayed"] == true,
         duration: Some(Millis::new(TOOK)),
         ..ended(outcome, row["status"].as_u64().unwrap() as u32)
     }

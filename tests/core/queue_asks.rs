@@ -111,22 +111,123 @@ fn a_partitions_limit_binds_its_request_and_no_other_of_the_lane() {
     assert!(rig.starts().is_empty(), "the limit of all holds it");
 }
 
+/// The wait of a verdict that has another attempt follow.
+fn waits(verdict: &Verdict) -> u64 {
+    let Verdict::Retry { delay, .. } = verdict else { panic!("{verdict:?}") };
+    delay.get()
+}
+
 #[test]
-fn s1_a_409_is_still_processed_where_an_attempt_before_had_no_answer() {
-    for lost in [Outcome::NetworkError, Outcome::TimedOut] {
-        let mut rig = setup(policy());
+fn s1_a_409_is_still_processed_where_an_attempt_before_may_have_reached_the_origin() {
+    let lost = [Outcome::NetworkError, Outcome::TimedOut].map(|outcome| (outcome, 0));
+    let gateways = [502, 503, 504, 520, 524].map(|status| (Outcome::Response, status));
+    for (outcome, status) in lost.into_iter().chain(gateways) {
+        let mut rig =
+            setup(json!({ "maxAttempts": 100, "retryableStatusCodes": [429, 502, 503, 504, 520, 524] }));
         let slot = started(&mut rig);
-        let verdict = answer(&mut rig, slot, &ended(lost, 0));
+        let verdict = answer(&mut rig, slot, &ended(outcome, status));
         next(&mut rig, slot, &verdict);
-        // a gateway in between says nothing about it
-        for status in [503, 409, 409] {
-            let verdict = rig.answer(slot, status);
-            assert_eq!(verdict, retry_in(800), "{lost:?}, {status}");
+        // a limit in between says nothing about it
+        let verdict = rig.answer(slot, 429);
+        next(&mut rig, slot, &verdict);
+        for _ in 0..2 {
+            let verdict = rig.answer(slot, 409);
             next(&mut rig, slot, &verdict);
         }
-        assert_eq!(rig.answer(slot, 200), Verdict::Succeeded);
+        assert_eq!(rig.answer(slot, 200), Verdict::Succeeded, "{outcome:?} {status}");
+    }
+    for status in [429, 500, 400, 200] {
+        let mut rig = setup(json!({ "retryableStatusCodes": [200, 400, 429, 500] }));
         let slot = started(&mut rig);
-        assert_eq!(rig.answer(slot, 409), Verdict::Exhausted(Reason::NotRetryable), "its own");
+        let verdict = rig.answer(slot, status);
+        next(&mut rig, slot, &verdict);
+        assert_eq!(rig.answer(slot, 409), Verdict::Exhausted(Reason::NotRetryable), "{status}: its own");
+    }
+}
+
+#[test]
+fn s8_what_is_in_progress_is_asked_about_with_patience_and_up_to_twenty_times_without_an_attempt() {
+    let mut rig = setup(json!({ "maxAttempts": 2 }));
+    let slot = started(&mut rig);
+    let verdict = rig.answer(slot, 504);
+    next(&mut rig, slot, &verdict);
+    let mut all = Vec::new();
+    for n in 0..20 {
+        let verdict = rig.answer(slot, 409);
+        assert_eq!(rig.queue.attempts(slot), 1, "{n}");
+        all.push(waits(&verdict));
+        next(&mut rig, slot, &verdict);
+    }
+    for (wait, least) in all.iter().zip([1000, 2000, 4000, 8000, 10_000]) {
+        assert!((least..=10_000.min(2 * least)).contains(wait), "{all:?}");
+    }
+    assert_eq!(all[5..], [10_000; 15]);
+    assert_eq!(rig.answer(slot, 409), Verdict::Exhausted(Reason::MaxAttempts));
+}
+
+#[test]
+fn s8_a_409_to_the_only_attempt_is_the_last() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    let slot = started(&mut rig);
+    let asked = Ended { asked: true, ..ended(Outcome::Response, 409) };
+    assert_eq!(answer(&mut rig, slot, &asked), Verdict::Exhausted(Reason::MaxAttempts));
+}
+
+#[test]
+fn s9_in_progress_and_now_is_no_loop() {
+    let mut rig = setup(policy());
+    let slot = started(&mut rig);
+    let now = Ended { asked: true, server_delay: Some(Millis::ZERO), ..ended(Outcome::Response, 409) };
+    for _ in 0..25 {
+        let verdict = answer(&mut rig, slot, &now);
+        assert!(waits(&verdict) >= 1000, "{verdict:?}");
+        next(&mut rig, slot, &verdict);
+    }
+}
+
+#[test]
+fn s10_a_limit_without_a_wait_is_asked_with_patience_up_to_the_policys_cap() {
+    for (policy, ranges) in [
+        (
+            json!({ "initialDelayMs": 10, "maxAttempts": 100 }),
+            [1000..=2000, 2000..=4000, 4000..=8000, 8000..=16_000, 16_000..=30_000, 30_000..=30_000],
+        ),
+        (
+            json!({ "initialDelayMs": 10, "maxAttempts": 100, "maxDelayMs": 3000 }),
+            [1000..=2000, 2000..=3000, 3000..=3000, 3000..=3000, 3000..=3000, 3000..=3000],
+        ),
+    ] {
+        let mut rig = setup(policy);
+        let slot = started(&mut rig);
+        for range in ranges {
+            let verdict = rig.answer(slot, 429);
+            assert!(range.contains(&waits(&verdict)), "{verdict:?} lies outside {range:?}");
+            next(&mut rig, slot, &verdict);
+        }
+        assert_eq!(rig.answer(slot, 503), retry_in(10), "the curve decides of an outage");
+    }
+}
+
+#[test]
+fn a_failure_that_is_marked_as_stored_is_final_the_second_time() {
+    let stored = Ended { replayed: true, ..ended(Outcome::Response, 503) };
+    let mut rig = setup(policy());
+    let slot = started(&mut rig);
+    // another failure between them, and the next lease, forget nothing
+    for ended in [stored, ended(Outcome::NetworkError, 0)] {
+        let verdict = answer(&mut rig, slot, &ended);
+        next(&mut rig, slot, &verdict);
+    }
+    assert_eq!(answer(&mut rig, slot, &stored), Verdict::Exhausted(Reason::NotRetryable));
+    let slot = rig.adopt();
+    let (_, carry) = rig.queue.settle_and_carry(rig.time(), slot, &stored);
+    let slot = rig.adopt_with(&Past { carry, ..second() }, |_| {});
+    assert_eq!(answer(&mut rig, slot, &stored), Verdict::Exhausted(Reason::NotRetryable));
+    let insists = Ended { said: Some(true), ..stored };
+    let slot = started(&mut rig);
+    for _ in 0..3 {
+        let verdict = answer(&mut rig, slot, &insists);
+        next(&mut rig, slot, &verdict);
     }
 }
 
@@ -137,7 +238,7 @@ fn s1_a_lease_takes_along_that_an_attempt_had_no_answer() {
     let (verdict, carry) = rig.queue.settle_and_carry(rig.time(), slot, &ended(Outcome::TimedOut, 0));
     assert_eq!((verdict, carry.marks), (retry_in(800), Carry::UNANSWERED));
     let slot = rig.adopt_with(&Past { carry, ..second() }, |_| {});
-    assert_eq!(rig.answer(slot, 409), retry_in(800));
+    assert!(matches!(rig.answer(slot, 409), Verdict::Retry { .. }));
     let slot = rig.adopt();
     assert_eq!(rig.answer(slot, 409), Verdict::Exhausted(Reason::NotRetryable));
 }

@@ -139,14 +139,14 @@ fn s8_a_mark_of_a_401_goes_with_the_next_answer_that_is_none() {
     let mut rig = setup(json!({}));
     let past = Past { carry: Carry { marks: 0b011, ..Carry::default() }, ..second() };
     let slot = rig.adopt_with(&past, credentialed);
-    let (_, carry) = judge(&mut rig, slot, &ended(Outcome::Response, 503));
+    let (_, carry) = judge(&mut rig, slot, &ended(Outcome::Response, 429));
     assert_eq!(carry.marks, 0b010, "how often it was given back stays");
 }
 
 #[test]
 fn marks_that_nobody_knows_are_dropped() {
     let mut rig = setup(json!({}));
-    let past = Past { carry: Carry { marks: !0b1111, ..Carry::default() }, ..second() };
+    let past = Past { carry: Carry { marks: !0b1_1111, ..Carry::default() }, ..second() };
     let slot = rig.adopt_with(&past, credentialed);
     assert_eq!(judge(&mut rig, slot, &ended(Outcome::Released, 0)).1.marks, 0);
 }

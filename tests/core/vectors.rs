@@ -249,6 +249,7 @@ fn every_ended_call_is_classified_as_the_rows_say() {
         let policy = policy(row["policy"].clone());
         let beside = Beside {
             unanswered: row["unanswered"] == true,
+            asked: row["asked"] == true,
             said: row["shouldRetry"].as_bool(),
             handed_over: row["handedOver"] == true,
         };

@@ -5,6 +5,7 @@ import {
   FLAG_CREDENTIALED,
   FLAG_KEYED,
   FLAG_REPLAYABLE,
+  MARK_UNANSWERED,
   NONE,
   OUTCOME_RELEASED,
   OUTCOME_RESPONSE,
@@ -19,7 +20,7 @@ const engine = await instantiate()
 const START = 1_700_000_000_000
 
 /** A queue with one lane and the default policy, and what adopting and verdicts come down to here. */
-const UNSAID = { unusable: false, partitioned: false, said: 0 }
+const UNSAID = { unusable: false, partitioned: false, said: 0, asked: false, replayed: false }
 
 function setup() {
   const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
@@ -52,7 +53,7 @@ test('S9 a retry says how much of its delay is the server’s, and what the core
     authorize: false,
     phase: 2 ** 31,
     previousDelayMs: curveMs,
-    marks: 2,
+    marks: 2 + MARK_UNANSWERED,
     refunded: false,
     serverMs: 42_000,
     holdMs: 0,
@@ -109,7 +110,21 @@ test('the gates of a breaker have their names: open until when, then the one att
   const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, Number.NaN)
   const failed = admit(START)
   core.poll(START)
-  core.settle(START, failed, OUTCOME_RESPONSE, 503, Number.NaN, 5, Number.NaN, false, false, 0, Number.NaN)
+  core.settle(
+    START,
+    failed,
+    OUTCOME_RESPONSE,
+    503,
+    Number.NaN,
+    5,
+    Number.NaN,
+    false,
+    false,
+    0,
+    Number.NaN,
+    false,
+    false,
+  )
   const held = admit(START)
   const open = gateStatusOf(engine, core, held, 0)
   expect(open).toMatchObject({ gate: 'circuit-open', ahead: 0 })

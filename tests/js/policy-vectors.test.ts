@@ -21,6 +21,7 @@ interface ClassifyRow {
   readonly policy: Partial<RetryPolicy>
   readonly decision: string
   readonly unanswered?: boolean
+  readonly asked?: boolean
   readonly shouldRetry?: boolean
   readonly handedOver?: boolean
 }
@@ -101,7 +102,7 @@ test('the core classifies the end of a call as every row says', () => {
     .map((row) => {
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
-      return { row, got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags)] }
+      return { row, got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags, row.asked === true)] }
     })
     .filter(({ row, got }) => got !== row.decision)
   expect(wrong).toEqual([])
@@ -117,14 +118,14 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
   expect(rows.length).toBeGreaterThanOrEqual(40)
   const wrong = rows
     .map((row) => {
-      const { unanswered, shouldRetry, status, outcome } = row
+      const { unanswered, asked = false, shouldRetry, status, outcome } = row
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
       const marks = unanswered ? MARK_UNANSWERED : 0
       const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, never, 2, 0, -1, 0, marks, Number.NaN)
       const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
       const code = OUTCOMES.indexOf(outcome)
-      const verdict = queue.settle(0, slot, code, status, nothing, 1, nothing, false, false, said, nothing)
+      const verdict = queue.settle(0, slot, code, status, nothing, 1, nothing, false, false, said, nothing, asked, false)
       return { row, got: verdict >= ENDED ? CLASSES[verdict - ENDED + 2] : CLASSES[verdict] }
     })
     .filter(({ row, got }) => got !== row.decision)
@@ -162,7 +163,7 @@ test('S21 a seed gives the draws of its row: they are the waits of full jitter o
     // the first draw is the queue's own
     const waits = outputs.slice(1).map(() => {
       const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, 0)
-      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing)
+      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing, false, false)
       return new Float64Array(memory.buffer, queue.decisionPtr(), 1)[0]
     })
     expect([seed, waits]).toEqual([seed, outputs.slice(1).map((hex) => Number.parseInt(hex.slice(0, 8), 16))])

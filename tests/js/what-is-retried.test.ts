@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { world } from './durable-setup.ts'
-import { always, markOf, ORDERS, setup, watch } from './setup.ts'
+import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const BROAD = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]
 const POST = { method: 'POST', body: 'order' } as const
@@ -70,9 +70,44 @@ describe('409 to a request with a key', () => {
     expect(third - second).toBeGreaterThanOrEqual(7_000)
   })
 
+  test.each([502, 503, 504])('S1 after a gateway’s %i the server may be at work on it, too', async (status) => {
+    const { queue, server, clock } = await setup()
+    server.reply(status).reply(409).reply(409).reply(201, {}, 'made')
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(20_000)
+    expect(await (await answer).text()).toBe('made')
+  })
+
+  test('S1 a first one with a Retry-After is about a request that something on the way has sent twice', async () => {
+    const { queue, server, clock } = await setup()
+    server.reply(409, { 'retry-after': '2' }).reply(201, {}, 'made')
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(10_000)
+    expect(await (await answer).text()).toBe('made')
+    const [first = 0, second = 0] = server.requests.map(({ at }) => at)
+    expect(second - first).toBeGreaterThanOrEqual(2_000)
+  })
+
+  test('S9 it is asked about with patience, for as long as its caller waits, and each time as the same attempt', async () => {
+    const { queue, server, clock } = await setup()
+    const answers: number[] = []
+    queue.on('retry', ({ log }) => answers.push(log.attemptNumber))
+    server.reply(504)
+    always(server, 409, 20)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(30_000)
+    expect(answer.value?.status).toBe(409)
+    expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
+    const waits = gaps(server).slice(1)
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(1_000)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(10_000)
+    expect(waits.length).toBeGreaterThanOrEqual(3)
+    expect(answers).toEqual([1, ...waits.map(() => 2)])
+  })
+
   test('it is the resource’s own without such an attempt, or without a key', async () => {
     const { queue, server, clock } = await setup()
-    server.reply(503).reply(409)
+    server.reply(429).reply(409)
     const kept = queue.fetch(ORDERS, POST)
     await clock.advance(20_000)
     expect([(await kept).status, server.hits]).toEqual([409, 2])
@@ -80,6 +115,26 @@ describe('409 to a request with a key', () => {
     const bare = queue.fetch(ORDERS)
     await clock.advance(20_000)
     expect([(await bare).status, server.hits]).toEqual([409, 4])
+    server.reply(409)
+    expect((await queue.fetch(ORDERS, POST)).status).toBe(409)
+    server.reply(409, { 'retry-after': '1' })
+    expect((await queue.fetch(ORDERS)).status).toBe(409)
+    expect(server.hits).toBe(6)
+  })
+
+  test('a stored task says why it waits', async () => {
+    const { open, server, clock } = world()
+    const { queue } = await open()
+    server.reply(504)
+    always(server, 409, 9)
+    const { taskId } = await queue.enqueue(ORDERS, POST)
+    await clock.advance(8_000)
+    const decisions = await queue.explain(taskId)
+    const released = decisions.find(({ kind }) => kind === 'released')
+    expect(released?.data).toMatchObject({ cause: 'in_progress', counted: false, responseStatus: 409 })
+    expect(released?.text).toMatch(
+      /^409, its server still works on an earlier attempt; given back, not counted; next in /,
+    )
   })
 
   test('S1 a stored task knows it in the next process', async () => {
@@ -109,6 +164,76 @@ describe('409 to a request with a key', () => {
     await clock.advance(60_000)
     expect(queue.stats().succeeded + dead.queue.stats().succeeded).toBe(1)
     expect(server.hits).toBe(3)
+  })
+})
+
+describe('a failure that its server has stored under the key', () => {
+  test.each(['Idempotent-Replayed', 'idempotency-replayed'])(
+    'is final the second time that %s marks it',
+    async (mark) => {
+      const { queue, server, clock } = await setup()
+      const ended: unknown[] = []
+      queue.on('exhausted', ({ reason, error }) => ended.push(reason, error.message))
+      server.reply(503)
+      always(server, 503, 9, { [mark]: 'true' })
+      const { taskId } = await queue.enqueue(ORDERS, POST)
+      await clock.advance(60_000)
+      expect([server.hits, ended]).toEqual([3, ['not_retryable', expect.stringMatching(/stored .* with a new key/)]])
+      expect(queue.stats().origins[new URL(ORDERS).origin]?.circuit).toBe('CLOSED')
+      const { attempts } = await queue.attempts(taskId)
+      expect(attempts.at(-1)?.errorMessage).toMatch(/stored this failure under the key/)
+    },
+  )
+})
+
+describe('a request that never got in', () => {
+  test('a 408 is tried again where a repeat does no harm, and says nothing of its server', async () => {
+    const { queue, server, clock } = await setup()
+    always(server, 408, 4)
+    server.reply(201)
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(30_000)
+    expect([(await answer).status, server.hits]).toEqual([201, 5])
+  })
+
+  test('a 408 to a POST without a key is final: some send it when their handler takes too long', async () => {
+    const { queue, server } = await setup({ idempotency: false })
+    server.reply(408)
+    expect((await queue.fetch(ORDERS, POST)).status).toBe(408)
+    expect(server.hits).toBe(1)
+  })
+
+  test('S9 a 403 with a Retry-After is a limit, and any other is final', async () => {
+    const { queue, server, clock } = await setup()
+    server.reply(403, { 'retry-after': '9' }).reply(201)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(8_999)
+    expect(server.hits).toBe(1)
+    await clock.advance(2_000)
+    expect([answer.value?.status, server.hits]).toEqual([201, 2])
+    server.reply(403)
+    expect((await queue.fetch(ORDERS, POST)).status).toBe(403)
+  })
+
+  test('a 429 that names no wait is asked again later than a 503', async () => {
+    const { queue, server, clock } = await setup()
+    always(server, 429, 5)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(6_999)
+    // after 1 s, 3 s and 7 s at the earliest
+    expect(server.hits).toBeLessThanOrEqual(3)
+    await clock.advance(23_001)
+    expect(answer.value?.status).toBe(429)
+  })
+
+  test.each([100, 102, 103])('an interim %i in place of an answer is none, and 101 is one', async (interim) => {
+    let hits = 0
+    const answers = [interim, interim, 101]
+    const fetch = async () => Object.defineProperty(new Response(null), 'status', { value: answers[hits++] ?? 500 })
+    const { queue, clock } = await setup({ fetch })
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(10_000)
+    expect([(await answer).status, hits]).toEqual([101, 3])
   })
 })
 
@@ -285,11 +410,11 @@ describe('a wait that a server names', () => {
     ['the status says nothing of a limit', 502, { 'x-ratelimit-reset': '3600' }],
     ['the time has passed', 429, { 'x-ratelimit-reset': '1000000000' }],
     ['it cannot be read', 429, { 'x-ratelimit-reset': 'soon' }],
-  ])('the curve decides where %s', async (_what, status, headers) => {
+  ])('the policy decides where %s', async (_what, status, headers) => {
     const { queue, server, clock } = await setup()
     server.reply(status, headers)
     await queue.enqueue(ORDERS, POST)
-    await clock.advance(1_000)
+    await clock.advance(status === 429 ? 2_000 : 1_000)
     expect(server.hits).toBe(2)
   })
 

@@ -141,7 +141,10 @@ function retryPolicyOf(given: Partial<RetryPolicy>, policy: ResolvedPolicy): Ret
   }
 }
 
-function statusesOf(given: Partial<RetryPolicy>, { retryableStatusCodes }: ResolvedPolicy): readonly string[] {
+function statusesOf(given: Partial<RetryPolicy>, resolved: ResolvedPolicy): readonly string[] {
+  // the 408 among the defaults is about a request that is not whole, which no gRPC server answers
+  const isOwn = given.retryableStatusCodes !== undefined
+  const retryableStatusCodes = resolved.retryableStatusCodes.filter((code) => isOwn || STATUSES.has(code))
   const unknown = retryableStatusCodes.filter((code) => !STATUSES.has(code))
   const known = [...STATUSES.keys()].join(', ')
   if (unknown.length > 0) {

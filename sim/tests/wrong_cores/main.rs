@@ -82,6 +82,9 @@ caught! {
     s9_a_limit_of_one_partition_holds_all: HOLDS_ALL_FOR_A_PARTITION is caught by "S9";
     s8_a_second_401_tried_again: REFRESHES_TWICE is caught by "S8";
     s8_an_attempt_after_a_401_without_fresh_credentials: REFRESHES_FOR_NOTHING is caught by "S8";
+    s1_work_in_progress_given_up: TAKES_WORK_FOR_A_CONFLICT is caught by "S1";
+    s8_a_stored_failure_asked_for_again: ASKS_FOR_WHAT_IS_STORED is caught by "S8";
+    s10_a_limit_asked_without_patience: HAS_NO_PATIENCE is caught by "S10";
     l6_retries_that_cost_nothing: RETRIES_FOR_NOTHING is caught by "L6";
     l6_a_budget_that_fills_too_fast: MINTS_TOKENS is caught by "L6";
     l6_a_store_asked_for_more_than_can_be_paid: ASKS_STORES_FOR_MORE is caught by "L6" | "S7" | "S8";

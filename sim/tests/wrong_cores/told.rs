@@ -30,6 +30,8 @@ pub fn told<const FAULT: u8>(ended: &Ended, has_met_401: bool) -> Ended {
         }
         IGNORES_CHOSEN_WAITS => told.delay = None,
         HOLDS_ALL_FOR_A_PARTITION => told.partitioned = false,
+        TAKES_WORK_FOR_A_CONFLICT => told.asked = false,
+        ASKS_FOR_WHAT_IS_STORED => told.replayed = false,
         REFRESHES_TWICE if told.status == 401 && has_met_401 => told.status = 503,
         _ => {}
     }

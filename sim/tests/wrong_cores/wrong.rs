@@ -80,6 +80,9 @@ faults!(
     HOLDS_ALL_FOR_A_PARTITION,
     REFRESHES_TWICE,
     REFRESHES_FOR_NOTHING,
+    TAKES_WORK_FOR_A_CONFLICT,
+    HAS_NO_PATIENCE,
+    ASKS_FOR_WHAT_IS_STORED,
 );
 use crate::told::told;
 use fault::*;
@@ -205,6 +208,12 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
             }
             (REFRESHES_FOR_NOTHING, Verdict::Retry { delay, wait, .. }) if !carry.refunded => {
                 Verdict::Retry { delay, wait, authorize: false }
+            }
+            (HAS_NO_PATIENCE, Verdict::Retry { wait, authorize, .. })
+                if ended.status == 429 && wait.server.is_none() =>
+            {
+                let curve = Millis::new(wait.curve.get() / 8);
+                Verdict::Retry { delay: curve, wait: Wait { curve, ..wait }, authorize }
             }
             (TAKES_ANSWERS_TWICE, Verdict::Stale) if ended.status == 200 => Verdict::Succeeded,
             (KEEPS_REFUNDS_TO_ITSELF, verdict) => {

@@ -47,8 +47,9 @@ impl Pair {
     }
 
     pub fn visit(&mut self, lane: usize) {
-        self.time();
+        // a lane that is not there tells the queue no time
         if let Some(handle) = self.lane(lane) {
+            self.time();
             self.queue.visit(self.wall(), handle);
             self.naive.lanes[lane].visit();
         }

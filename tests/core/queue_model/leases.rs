@@ -15,7 +15,10 @@ impl Task {
         Carry {
             phase: self.phase,
             previous_delay: Millis::new(self.previous),
-            marks: u32::from(self.last_was_401) + 2 * self.refunds_401 + 8 * u32::from(self.unanswered),
+            marks: u32::from(self.last_was_401)
+                + 2 * self.refunds_401
+                + 8 * u32::from(self.unanswered)
+                + 16 * u32::from(self.replayed),
             refunded: self.attempts < attempts,
             server_wait: Millis::new(self.not_before - now),
             hold: Millis::ZERO,
@@ -99,6 +102,7 @@ impl Pair {
             refunds,
             refunds_401: (marks / 2) % 4,
             unanswered: (marks / 8) % 2 == 1,
+            replayed: (marks / 16) % 2 == 1,
             last_was_401: !marks.is_multiple_of(2),
             phase: adoption.phase,
             previous: if adoption.previous == 0 { base } else { adoption.previous },

@@ -43,6 +43,7 @@ pub struct Task {
     pub refunds: u32,
     pub refunds_401: u32,
     pub unanswered: bool,
+    pub replayed: bool,
     pub last_was_401: bool,
     pub phase: Option<u32>,
     pub previous: u64,
@@ -297,7 +298,7 @@ impl Naive {
         if matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused) {
             hold = if ended.partitioned { 0 } else { allowed(ended.rate_limit) };
         }
-        if ended.outcome == Outcome::Response && [429, 503].contains(&ended.status) {
+        if ended.outcome == Outcome::Response && [403, 429, 503].contains(&ended.status) {
             let asked = ended.server_delay.filter(|&delay| delay <= most);
             hold = asked.map_or(hold, Millis::get);
         }
@@ -318,11 +319,13 @@ impl Naive {
         if unsent && task.refunds >= 20 {
             outcome = Outcome::NetworkError;
         }
-        let beside =
-            Beside { unanswered: task.unanswered, said: ended.said, handed_over: task.wait_until == 1 << 53 };
+        let (unanswered, asked) = (task.unanswered, ended.asked);
+        let beside = Beside { unanswered, asked, said: ended.said, handed_over: task.wait_until == 1 << 53 };
         let class = classify(&policy, outcome, ended.status, task.flags, beside);
         let lost = [Outcome::NetworkError, Outcome::TimedOut, Outcome::Offline, Outcome::Aborted];
-        task.unanswered |= lost.contains(&outcome);
+        let answered = outcome == Outcome::Response;
+        let by_gateway = [102, 502, 503, 504].contains(&ended.status);
+        task.unanswered |= lost.contains(&outcome) || (answered && by_gateway);
         if class == Class::Success {
             return Verdict::Succeeded;
         }
@@ -376,17 +379,41 @@ impl Naive {
         if let Class::Fail(reason) = class {
             return Verdict::Exhausted(reason);
         }
+        if answered
+            && ended.replayed
+            && ended.said != Some(true)
+            && std::mem::replace(&mut task.replayed, true)
+        {
+            return Verdict::Exhausted(Reason::NotRetryable);
+        }
         let draw = self.rng.next_u32();
-        if task.attempts >= policy.max_attempts() {
+        let keyed = task.flags.contains(Flags::KEYED);
+        let processed = answered && ended.status == 409 && keyed && (unanswered || ended.asked);
+        let attempts = task.attempts;
+        if processed && attempts > 1 && task.refunds < 20 {
+            task.attempts -= 1;
+            task.refunds += 1;
+        } else if attempts >= policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
+        let patience = match ended.status {
+            _ if processed => Some((task.refunds, 10_000)),
+            429 if answered && server.is_none() => Some((attempts, 30_000)),
+            _ => None,
+        };
         let phase = self.phase(at);
         let task = &mut self.tasks[at];
+        let u = f64::from(draw) / 4_294_967_296.0;
         let draw = Draw { r32: draw, phase, previous: Some(Millis::new(task.previous)) };
-        let curve = backoff::delay(&policy, task.attempts, draw);
+        let mut curve = backoff::delay(&policy, attempts, draw);
+        if let Some((times, most)) = patience {
+            let step = 1000.0 * f64::from(times.clamp(1, 20) - 1).exp2();
+            curve =
+                curve.max(Millis::new((step * (1.0 + u)) as u64).min(Millis::new(most)).min(policy.cap()));
+        }
         assert!(curve <= policy.cap(), "S10: {curve:?}");
         task.previous = curve.get();
-        let now_asked = server == Some(Millis::ZERO) && task.attempts <= 3;
+        let now_asked = server == Some(Millis::ZERO) && attempts <= 3 && patience.is_none();
         let curve = ended.delay.unwrap_or(if now_asked { Millis::ZERO } else { curve });
         if too_long {
             return Verdict::Exhausted(Reason::RetryAfterTooLong);

@@ -113,7 +113,8 @@ fn admit() -> impl Strategy<Value = Step> {
 
 fn settle() -> impl Strategy<Value = Step> {
     let outcome = prop_oneof![10 => Just(0), 3 => Just(1), 3 => 2_u32..10];
-    let status = prop::sample::select(vec![200, 503, 503, 429, 502, 401, 401, 400, 409, 422, 500]);
+    let status =
+        prop::sample::select(vec![102, 200, 503, 503, 429, 502, 401, 401, 400, 403, 409, 409, 422, 500]);
     let server = prop_oneof![4 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
     let limit = prop_oneof![6 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
     let parts = (0_usize..40, outcome, status, server, limit, any::<bool>());
