@@ -12,4 +12,13 @@
  */
 
 export { type FakeClock, fakeClock } from './testing/clock.ts'
-export { type ScriptedServer, type SeenRequest, scriptedServer } from './testing/server.ts'
+export { fastForward } from './testing/fast-forward.ts'
+export { reset } from './testing/reset.ts'
+export { toHaveBeenRetried } from './testing/retried.ts'
+export {
+  type FakeServer,
+  type ScriptedServer,
+  type SeenRequest,
+  scriptedServer,
+  withFakeServer,
+} from './testing/server.ts'

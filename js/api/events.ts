@@ -28,6 +28,7 @@ export type DegradedCode =
   | 'maybe_cors'
   | 'redirected_to_page'
   | 'hook_threw'
+  | 'time_faked'
   | 'unreadable_record'
   | 'dead_letters_trimmed'
   | 'sync_refused'

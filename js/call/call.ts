@@ -4,6 +4,7 @@ import { ATTEMPT_MS, bodyMs, type FirstPolicy } from '../options/first-policy.ts
 import { labelsOf } from '../options/labels.ts'
 import type { OwnSending } from '../options/own-sending.ts'
 import type { PolicyPair } from '../options/policy.ts'
+import type { RetryQueueOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { OptionsContext } from '../options/task-policies.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -24,6 +25,8 @@ export const NO_OPTIONS: TaskOptions = Object.freeze({})
 
 /** The part of a queue that reading a call needs. */
 export interface CallContext extends OptionsContext {
+  /** The options of the queue as their user gave them. */
+  readonly given: RetryQueueOptions
   /** The principal whose requests are made now. */
   readonly principal: string | null
   /** Draws the key of one intent: 128 random bits, since a key made from the request would merge two intended orders. */

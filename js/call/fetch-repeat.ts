@@ -11,7 +11,7 @@ import { acceptedForm } from './accepted.ts'
 import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
 import { bodyLetGo, cancel, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
-import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
+import { copyOf, FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { isOwnError } from './own-error.ts'
 import { KEPT_BYTES } from './read-body.ts'
 import { assertMaySend, BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
@@ -171,8 +171,8 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   clone(): Response | null {
     if (this.#body === 'gone') return withoutBody(this.response)
     try {
-      this.#copy = this.response.clone()
-      return this.#copy
+      this.#copy = copyOf(this.response) ?? undefined
+      return this.#copy ?? null
     } catch {
       // a `fetch` of the user's own has read it, to log it, or gives what no copy can be made of
       return null
@@ -186,7 +186,7 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     if (!body || bodyUsed || body.locked) return undefined
     try {
       // the response itself stays unread, and has what is read of its clone
-      const reader = (isKept ? response.clone().body : body)?.getReader()
+      const reader = (isKept ? copyOf(response)?.body : body)?.getReader()
       if (!reader) return undefined
       if (!isKept) this.#body = 'gone'
       this.#rest = readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms)

@@ -77,7 +77,7 @@ export function readFetch(
   const url = parse(isRequest(input) ? input.url : String(input))
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
   // checked first: a Request made of it would hide the stream
-  if (init) context.checks?.init(init)
+  context.checks?.init(init, context.given)
   const isWhole = isRequest(init)
   if (!isWhole && isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
   const request = isWhole || isRequest(input) ? new Request(input, init) : null

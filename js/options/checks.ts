@@ -43,8 +43,8 @@ export interface Checks {
   call(given: TaskOptions, policies?: ReadonlyMap<string, PolicyPair>): void
   /** A call that may have been made before the checks came: of those alone that come late. */
   early?(call: EarlyCall, host: WithPolicies): void
-  /** The init of `fetch`. */
-  init(init: RequestInit): void
+  /** The init of `fetch`, and that there is one to send by. */
+  init(init: RequestInit | undefined, queue: Pick<RetryQueueOptions, 'fetch'>): void
   /** A body that could not be read. */
   unread(body: unknown, cause: unknown): Promise<void>
   /** An object that has a call's options inside, and none of them beside it. */

@@ -2,6 +2,11 @@
 
 import { CHECKS, type Checks, type EarlyCall, type ToldSince, type WithPolicies } from './checks.ts'
 
+interface Sent {
+  readonly fetch: typeof fetch
+  readonly init: { readonly body?: unknown }
+}
+
 /** The text that an object becomes as a body, such as another library's Blob. */
 const OBJECT = /^\[object \w+\]$/
 
@@ -9,11 +14,12 @@ const OBJECT = /^\[object \w+\]$/
 function early({ isChecked, options, transport }: EarlyCall, { settings }: WithPolicies): void {
   if (isChecked) return
   CHECKS.call(options, settings.policies)
-  const { init } = (transport as { readonly sendable?: { readonly init: { readonly body?: unknown } } }).sendable ?? {}
-  if (!init) return
+  const { sendable } = transport as { readonly sendable?: Sent }
+  if (!sendable) return
+  const { fetch, init } = sendable
   const { body } = init
   const isObject = body instanceof Uint8Array && body.length < 64 && OBJECT.test(new TextDecoder().decode(body))
-  CHECKS.init({ ...init, body: (isObject ? {} : body) as BodyInit })
+  CHECKS.init({ ...init, body: (isObject ? {} : body) as BodyInit }, { fetch })
 }
 
 export const EARLY_CHECKS: Checks = {

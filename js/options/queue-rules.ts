@@ -146,7 +146,6 @@ export function checkQueue(given: RetryQueueOptions): void {
     if (clock) follow(`options.clock.${part}`, clock[part], fn)
   }
   if (rate) follow('options.rate.perSecond', rate.perSecond, RATE_RULES.perSecond)
-  follow('options.fetch', given.fetch ?? globalThis.fetch, fn)
   for (const [key, give] of Object.entries(credentials)) {
     follow('options.credentials', ownOrigin(key), KEY)
     follow(`options.credentials['${key}']`, give, GIVE)

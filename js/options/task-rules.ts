@@ -21,6 +21,7 @@ import {
 } from './check.ts'
 import type { PolicyPair } from './policy.ts'
 import { POLICY_RULES, resolvePolicy } from './policy-rules.ts'
+import type { RetryQueueOptions } from './queue-options.ts'
 import type { TaskOptions } from './task-options.ts'
 
 /** Longest JSON text of a `meta`, in bytes of UTF-8. */
@@ -89,7 +90,13 @@ function checkMeta(meta: object): void {
 }
 
 /** Throws for what fetch would send as `[object ...]` or joined by commas, and for what it would leave out without a word. */
-export function checkInit(init: RequestInit & { data?: unknown; json?: unknown }): void {
+export function checkInit(
+  init: (RequestInit & { data?: unknown; json?: unknown }) | undefined,
+  { fetch = globalThis.fetch }: Pick<RetryQueueOptions, 'fetch'>,
+): void {
+  // a queue that Axios alone sends by needs none
+  if (!fetch) throw new TypeError('expected a global fetch, or options.fetch of the queue, to send by')
+  if (!init) return
   // a text or a list, of which a spread makes an object of numbers; its value may be a body, and is not shown
   if (typeof init !== 'object' || '0' in init) {
     throw new TypeError("expected an object such as { method: 'POST', body } after the URL, got text or a list")

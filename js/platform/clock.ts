@@ -50,12 +50,14 @@ export const systemClock: Clock = {
   },
 }
 
-/** Epoch milliseconds that never go back. */
+/** Epoch milliseconds that never go back, even where the monotonic clock does: fake timers were put on, or taken off. */
 export function steady(clock: Clock): () => number {
   let offset = -FOREVER
+  let last = -FOREVER
   return () => {
     const monotonic = clock.monotonic()
-    offset = Math.max(offset, clock.now() - monotonic)
+    offset = Math.max(offset + Math.max(0, last - monotonic), clock.now() - monotonic)
+    last = monotonic
     return Math.floor(monotonic + offset)
   }
 }

@@ -75,6 +75,8 @@ export interface QueueContext {
   unparkedBy?: string
   /** Puts a task back that was given up for its caller, but had been handed over besides. */
   revive?(taskId: string): void
+  /** Forgets what the gates know of every server. Absent: there is no core yet, and so nothing that it knows. */
+  forget?(): void
   /** Hears of each change of a task. Absent: there is no core yet, and so no task. */
   changed?(change: Changed): void
   /** The numbers after the last change. Absent: no caller has asked for them since. */

@@ -146,6 +146,12 @@ export class Lanes {
     for (const lane of this.#byName.values()) if (lane.origin === origin) this.#core.pause(lane.handle)
   }
 
+  /** Forgets every lane, with its gates and holds: a test begins anew. What runs in one ends there. */
+  forget(): void {
+    this.#last = undefined
+    for (const lanes of [this.#byName, this.#byHandle, this.#short]) lanes.clear()
+  }
+
   /** Lets the lanes of an origin go on, or all; those of another principal still stand. */
   resume(now: number, origin: string | undefined): void {
     if (origin === undefined) {

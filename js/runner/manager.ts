@@ -54,6 +54,7 @@ export class TaskManager {
     this.deadLetters = new DeadLetterManager(runner, this.admission)
     this.#parts = parts
     parts.begin?.(runner)
+    runner.host.forget = () => runner.lanes.forget()
     // once it has ended for all who hear of it
     runner.host.revive = (taskId) =>
       void Promise.resolve(taskId)

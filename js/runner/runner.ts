@@ -39,7 +39,7 @@ import { type Action, Slots } from './slots.ts'
 import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
 import { readScope } from './task-scope.ts'
-import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
+import { WakeTimer } from './wake-timer.ts'
 
 export class Runner {
   readonly core: CoreQueue
@@ -104,7 +104,7 @@ export class Runner {
     this.registry = new Registry(retention, (count) => {
       host.degraded('dead_letters_trimmed', trimmedText(count, retention))
     })
-    this.#timer = makeWakeTimer(engine, clock, () => this.tick())
+    this.#timer = new WakeTimer(engine, host, () => this.tick())
     this.evidence = new Evidence(this)
     this.news = newsFor?.(this)
   }

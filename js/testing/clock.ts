@@ -1,6 +1,7 @@
 /** A clock that moves only when told. */
 
 import type { Clock } from '../platform/clock.ts'
+import { nextTurn } from '../platform/turn.ts'
 
 export interface FakeClock extends Clock {
   /** Lets `ms` pass, waking timers in order; between two of them everything that was promised is let happen. */
@@ -68,16 +69,6 @@ export function fakeClock(startAt: number = START): FakeClock {
 }
 
 /** Ten turns of the event loop: reading a body or starting the core takes a few of them. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await new Promise<void>(nextTurn)
-}
-
-/** A turn of the event loop without a timer: messages are not throttled. */
-function nextTurn(done: () => void): void {
-  const { port1, port2 } = new MessageChannel()
-  port1.onmessage = () => {
-    port1.close()
-    done()
-  }
-  port2.postMessage(null)
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await (nextTurn() ?? new Promise((resolve) => setTimeout(resolve)))
 }

@@ -77,6 +77,30 @@ export function scriptedServer({ clock = systemClock }: { readonly clock?: Clock
   return server
 }
 
+/** A scripted server in the place of the global `fetch`. */
+export interface FakeServer extends ScriptedServer {
+  /** Puts the `fetch` back that was there before, as the end of a `using` block does. */
+  restore(): void
+  [Symbol.dispose](): void
+}
+
+/**
+ * Replaces the global `fetch`, which queues look up for each attempt, by a scripted server.
+ *
+ * @example
+ * using server = withFakeServer()
+ * server.reply(503).reply(200)
+ */
+export function withFakeServer(): FakeServer {
+  const { fetch } = globalThis
+  const server = scriptedServer()
+  const restore = () => {
+    globalThis.fetch = fetch
+  }
+  globalThis.fetch = server.fetch
+  return Object.assign(server, { restore, [Symbol.dispose]: restore })
+}
+
 function orAbort<T>(signal: AbortSignal, answer: T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

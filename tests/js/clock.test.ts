@@ -86,6 +86,23 @@ test('the steady clock never goes back, keeps pace after a step back, and follow
   expect(now()).toBe(1_000_080 + HOUR)
 })
 
+test('the steady clock goes on at the pace of a monotonic clock that starts anew: fake timers were taken off', () => {
+  let [wall, elapsed] = [1_000_000, 0]
+  const now = steady({ ...fakeClock(), now: () => wall, monotonic: () => elapsed })
+  for (const [passed, anew] of [
+    [8_500, 1_500],
+    [200, 0],
+  ] as const) {
+    const before = now()
+    wall += passed
+    elapsed += passed
+    expect(now()).toBe(before + passed)
+    wall -= passed
+    elapsed = anew
+    expect(now()).toBe(before + passed)
+  }
+})
+
 test('the fake clock wakes timers in order of time, then of arming, and forgets those taken back', async () => {
   const clock = fakeClock()
   const woken: string[] = []

@@ -46,7 +46,7 @@ export async function callOf(
   const fetch = failingFirst(failure, host.settings.fetch)
   const redrive: TaskOptions = { ...given, mode: 'defer', allowMemory: false }
   const init = { method, headers, body: bytes as BodyInit | null, redrive }
-  const call = await readFetch(url, init, { ...host, settings: { ...host.settings, fetch } })
+  const call = await readFetch(url, init, { ...host, given: { fetch }, settings: { ...host.settings, fetch } })
   // as one made of a stored task it needs from `credentials` what is withheld, in this process too
   return withheld.length > 0 ? { ...call, rebuilt: true } : call
 }

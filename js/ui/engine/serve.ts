@@ -8,6 +8,7 @@ import { POLICY_FIELDS } from '../../core/generated/codes.ts'
 import { instantiateLab, type Lab } from '../../core/lab.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
 import { errorText } from '../../platform/error-text.ts'
+import { nextTurn } from '../../platform/turn.ts'
 import type { Asked, Fault, FromLab, Kind, LabPort, ToLab } from './protocol.ts'
 import { type Run, startRun } from './runs.ts'
 
@@ -54,7 +55,7 @@ export function serve(
     isWorking = true
     for (let [one] = active.values(); one; [one] = active.values()) {
       await turn(one)
-      await messageTurn()
+      await nextTurn()
     }
     isWorking = false
   }
@@ -112,17 +113,6 @@ export function serve(
 /** Lists of numbers cross without a copy. */
 const buffersOf = (answer: object = {}): Transferable[] =>
   Object.values(answer).flatMap((value) => (ArrayBuffer.isView(value) ? [value.buffer as ArrayBuffer] : []))
-
-/** Lets messages in. A message of one's own, since timers are slowed down in hidden pages. */
-const messageTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel()
-    port1.onmessage = () => {
-      port1.close()
-      resolve()
-    }
-    port2.postMessage(0)
-  })
 
 function faultOf(error: unknown, { kind, request }: Asked): Fault {
   // the module's own word: the option of the policy that it does not take
