@@ -78,6 +78,7 @@ const guide: readonly Item[] = [
       page('Invariants', '/invariants'),
       page('Benchmarks', '/benchmarks'),
       page('Testing', '/testing'),
+      page('Servers in the wild', '/wild'),
       page('Security', '/security'),
       page('Decisions', '/adr/'),
     ],

@@ -16,10 +16,14 @@ const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
 const told = /^(retry-after|x-?retry|rate-?limit|x-rate-?limit)|idempot|replay/
 
 /** The headers that say when to come again, or that an answer is a replay. */
-export const tellingHeaders = (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => told.test(name)))
+export const tellingHeaders = (headers) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => told.test(name) && name !== 'idempotency-key'))
 
 export const shown = ({ status, headers }) =>
-  [status || 'no answer', ...Object.entries(tellingHeaders(headers)).map(([name, value]) => `\`${name}: ${value}\``)].join(', ')
+  [
+    status || 'no answer',
+    ...Object.entries(tellingHeaders(headers)).map(([name, value]) => `\`${name}: ${value}\``),
+  ].join(', ')
 
 const isMarked = ({ headers }) =>
   Object.entries(headers).some(([name, value]) => /replay|cached-from-idempot/.test(name) && value !== 'false')
@@ -30,7 +34,10 @@ const nextId = () => `order-${process.pid}-${++orders}`
 async function byQueue(server, body, { lose } = {}) {
   const wire = await startWire({ port: server.port, lose })
   const queue = new RetryQueue({ name: 'wild', warn: false })
-  const init = body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const init =
+    body === undefined
+      ? {}
+      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const began = performance.now()
   const end = await queue.fetch(`${wire.url}/orders/`, init).then(
     ({ status }) => ({ status }),
@@ -49,13 +56,16 @@ function said({ passed, tookMs, status, error }, runs) {
   return `${answers} in ${seconds(tookMs)}${error ? `: ${error}` : ''}${status && status !== passed.at(-1)?.status ? `: ${status}` : ''}${times}`
 }
 
-/** Attempts that began before the wait was over that the answer before them asked for in whole or decimal seconds. */
+/** The wait that an answer asks for in whole or decimal seconds; `Retry-After-<name>` counts where there is no other. */
+function askedMs(headers) {
+  const named = Object.entries(headers).filter(([name]) => /^retry-after-(?!ms$)/.test(name))
+  const values = headers['retry-after'] === undefined ? named.map(([, value]) => value) : [headers['retry-after']]
+  return Math.max(0, ...values.map(Number).filter(Number.isFinite)) * 1000
+}
+
+/** Attempts that began before the wait was over that the answer before them asked for. */
 const early = ({ passed }) =>
-  passed.slice(1).filter((entry, index) => {
-    const before = passed[index]
-    const asked = Number(before.headers['retry-after'] ?? 0) * 1000
-    return asked > 0 && entry.at - before.at < asked - 5
-  }).length
+  passed.slice(1).filter((entry, index) => entry.at - passed[index].answeredAt < askedMs(passed[index].headers)).length
 
 const mayBeRetried = ({ status, headers }) =>
   [408, 429, 502, 503, 504].includes(status) || (status === 403 && headers['retry-after'] !== undefined)
@@ -73,6 +83,31 @@ async function untilRefused({ port }, refusals = 1) {
 
 const windowIsOver = () => sleep(WINDOW_S * 1000 + 1_000)
 
+/** A second request while the first is under way, whose answer `lose` takes away. */
+async function inProgress(server, lose) {
+  const [body, key] = [{ id: nextId(), ms: SLOW_MS }, crypto.randomUUID()]
+  const ask = () => plain(server.port, { method: 'POST', body, key })
+  const first = ask()
+  await sleep(500)
+  const seen = await ask()
+  const { status } = await first
+  const plainRuns = server.runs(body.id)
+  const held = seen.tookMs > SLOW_MS / 2 ? `after ${seconds(seen.tookMs)}` : ''
+  const own = { id: nextId(), ms: SLOW_MS }
+  const done = await byQueue(server, own, { lose })
+  const runs = server.runs(own.id)
+  const wrong = []
+  if (done.status !== status)
+    wrong.push(`the order was done (${status}), and the caller got ${done.status || done.error}`)
+  if (runs > plainRuns) wrong.push(`ran ${runs} times`)
+  return {
+    seen,
+    note: [held, plainRuns > 1 ? `ran ${plainRuns} times` : ''].filter(Boolean).join('; '),
+    did: said(done, runs),
+    wrong,
+  }
+}
+
 export const cases = {
   async limited(server, { refusals }) {
     const seen = await untilRefused(server, refusals)
@@ -82,7 +117,8 @@ export const cases = {
     await windowIsOver()
     const wrong = []
     if (!mayBeRetried(seen)) {
-      if (done.status !== seen.status || done.passed.length !== 1) wrong.push(`${seen.status} is final, and the caller's`)
+      if (done.status !== seen.status || done.passed.length !== 1)
+        wrong.push(`${seen.status} is final, and the caller's`)
     } else {
       if (done.status >= 400 || done.status === 0) wrong.push('gave up')
       if (early(done) > 0) wrong.push('came again early')
@@ -90,23 +126,9 @@ export const cases = {
     return { seen, did: said(done), wrong }
   },
 
-  async 'in progress'(server) {
-    const [body, key] = [{ id: nextId(), ms: SLOW_MS }, crypto.randomUUID()]
-    const ask = () => plain(server.port, { method: 'POST', body, key })
-    const first = ask()
-    await sleep(500)
-    const seen = await ask()
-    const { status } = await first
-    const plainRuns = server.runs(body.id)
-    const held = seen.tookMs > SLOW_MS / 2 ? `after ${seconds(seen.tookMs)}` : ''
-    const own = { id: nextId(), ms: SLOW_MS }
-    const done = await byQueue(server, own, { lose: { afterMs: 300 } })
-    const runs = server.runs(own.id)
-    const wrong = []
-    if (done.status !== status) wrong.push(`the order was done (${status}), and the caller got ${done.status || done.error}`)
-    if (runs > plainRuns) wrong.push(`ran ${runs} times`)
-    return { seen, note: [held, plainRuns > 1 ? `ran ${plainRuns} times` : ''].filter(Boolean).join('; '), did: said(done, runs), wrong }
-  },
+  'in progress': (server) => inProgress(server, { afterMs: 300 }),
+
+  'in progress, 504': (server) => inProgress(server, { afterMs: 300, status: 504 }),
 
   async replaying(server) {
     const [body, key] = [{ id: nextId() }, crypto.randomUUID()]
@@ -131,9 +153,12 @@ export const cases = {
     const done = await byQueue(server, own)
     const runs = server.runs(own.id)
     const wrong = []
-    if (!isReplayed && done.status !== 201) wrong.push(`the server does it the second time, and the caller got ${done.status || done.error}`)
-    if (isReplayed && done.status !== seen.status) wrong.push(`the server keeps ${seen.status}, and the caller got ${done.status || done.error}`)
-    if (isReplayed && isMarked(seen) && done.passed.length > 3) wrong.push(`${done.passed.length} requests for one failure that was kept`)
+    if (!isReplayed && done.status !== 201)
+      wrong.push(`the server does it the second time, and the caller got ${done.status || done.error}`)
+    if (isReplayed && done.status !== seen.status)
+      wrong.push(`the server keeps ${seen.status}, and the caller got ${done.status || done.error}`)
+    if (isReplayed && isMarked(seen) && done.passed.length > 3)
+      wrong.push(`${done.passed.length} requests for one failure that was kept`)
     const note = `${isReplayed ? 'keeps the failure' : 'does it the second time'}${isMarked(first) ? '; marks the first answer, too' : ''}`
     return { seen, note, did: said(done, runs), wrong }
   },
@@ -154,7 +179,8 @@ export const cases = {
         if (after.status === 201) wrong.push('gave up')
         else note = `its own ${after.status} goes on`
       }
-    } else if (done.status !== seen.status || done.passed.length !== 1) wrong.push(`${seen.status} is final, and the caller's`)
+    } else if (done.status !== seen.status || done.passed.length !== 1)
+      wrong.push(`${seen.status} is final, and the caller's`)
     if (early(done) > 0) wrong.push('came again early')
     return { seen, note, did: said(done, server.runs(own.id)), wrong }
   },
@@ -169,6 +195,11 @@ export const cases = {
       if (new Set(done.passed.map(({ key }) => key)).size !== 1) wrong.push('changed the key')
     } else if (done.status !== seen.status) wrong.push(`${seen.status} is the caller's`)
     if (early(done) > 0) wrong.push('came again early')
-    return { seen, note: seen.tookMs > 2_000 ? `after ${seconds(seen.tookMs)}` : '', did: said(done, server.runs(own.id)), wrong }
+    return {
+      seen,
+      note: seen.tookMs > 2_000 ? `after ${seconds(seen.tookMs)}` : '',
+      did: said(done, server.runs(own.id)),
+      wrong,
+    }
   },
 }

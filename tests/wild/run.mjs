@@ -1,6 +1,6 @@
 // `npm run wild -- [word]`: real servers and libraries on the loopback, each asked by plain HTTP and then by a queue with its defaults; the
 // table of docs/wild.md is what came of it. `word`: the rows with it in their name; all others stay as they are.
-import { install, start, versionOf } from './start.mjs'
+
 import { main, StepError, step, tell } from '../../scripts/lib/steps.mjs'
 import { cases, shown, tellingHeaders } from './cases.mjs'
 import gateways from './rows/gateways.mjs'
@@ -8,6 +8,7 @@ import keysNode from './rows/keys-node.mjs'
 import keysPython from './rows/keys-python.mjs'
 import limits from './rows/limits.mjs'
 import own from './rows/own.mjs'
+import { install, start, versionOf } from './start.mjs'
 import { writeTable } from './table.mjs'
 
 const rows = [...keysNode, ...keysPython, ...limits, ...gateways, ...own]
@@ -26,7 +27,16 @@ async function runRow(row, results) {
         const { seen, note = '', did, wrong } = await cases[name](server, row)
         const guess = row.guesses?.[name]
         const sends = [shown(seen), note].filter(Boolean).join('; ')
-        results.push({ row: row.name, version, case: name, sends, did, right: wrong.join('; ') || 'yes', guess, guessed: guess && isAsGuessed(guess, seen) })
+        results.push({
+          row: row.name,
+          version,
+          case: name,
+          sends,
+          did,
+          right: wrong.join('; ') || 'yes',
+          guess,
+          guessed: guess && isAsGuessed(guess, seen),
+        })
         return `${sends} | ${did} | ${wrong.length > 0 ? `WRONG: ${wrong.join('; ')}` : 'right'}`
       } finally {
         await server.close()
@@ -46,7 +56,11 @@ await main(async () => {
     await runRow(row, results).catch((error) => failed.push({ row: row.name, reason: error.message }))
   }
   for (const { row, reason } of failed) tell(`\n--- ${row} was not measured\n${reason}`)
-  writeTable(rows.map(({ name }) => name), results, failed)
+  writeTable(
+    rows.map(({ name }) => name),
+    results,
+    failed,
+  )
   const wrong = results.filter(({ right }) => right !== 'yes')
   const guesses = results.filter(({ guess }) => guess !== undefined)
   tell(

@@ -56,9 +56,9 @@ const installers = {
   },
 }
 
-/** @returns {Promise<string>} the folder of the row */
+/** @returns {Promise<string>} the folder, which rows of one package share */
 export async function install(row) {
-  const folder = at('target', 'wild', row.name.replaceAll(/[^\w.-]+/g, '-'))
+  const folder = at('target', 'wild', row.packages[0].replaceAll(/[^\w.-]+/g, '-'))
   const stamp = join(folder, 'installed.json')
   const wanted = JSON.stringify([row.from, row.packages])
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return folder
@@ -104,7 +104,9 @@ export async function start(row, folder) {
     writeFileSync(join(folder, name), text)
   }
   const [program, args] = programs[row.from](place, row)
-  const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/aarch64-linux-gnu', 'usr/lib'].map((name) => join(folder, name))
+  const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/aarch64-linux-gnu', 'usr/lib'].map((name) =>
+    join(folder, name),
+  )
   const env = { ...process.env, PORT: `${port}`, LEDGER: ledger, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
   if (row.from === 'debian') env.LD_LIBRARY_PATH = libraries.join(':')
   // a group of its own, so that its workers end with it
@@ -117,13 +119,19 @@ export async function start(row, folder) {
   }
   const ended = new Promise((resolve) => {
     child.once('exit', resolve)
-    child.once('error', (error) => resolve((said += error.message)))
+    child.once('error', (error) => {
+      said = error.message
+      resolve()
+    })
   })
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   const server = {
     port,
     origin,
-    runs: (id) => readFileSync(ledger, 'utf8').split('\n').filter((line) => line === id).length,
+    runs: (id) =>
+      readFileSync(ledger, 'utf8')
+        .split('\n')
+        .filter((line) => line === id).length,
     async close() {
       if (!hasEnded()) process.kill(-child.pid, 'SIGKILL')
       await ended

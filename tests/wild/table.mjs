@@ -8,11 +8,21 @@ const block = /(<!-- wild -->\n\n(?:\|.*\n){2})([\s\S]*?)(\n<!-- \/wild -->)/
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
 const guessOf = ({ guess, guessed }) => {
   if (guess === undefined) return ''
-  return guessed ? 'right' : `wrong: ${[guess.status || 'no answer', ...guess.headers.map((name) => `\`${name}\``)].join(', ')}`
+  return guessed
+    ? 'right'
+    : `wrong: ${[guess.status || 'no answer', ...guess.headers.map((name) => `\`${name}\``)].join(', ')}`
 }
 
 const lineOf = (result, day) => {
-  const cells = [`${result.row} ${result.version}`, result.case, result.sends, result.did, result.right, guessOf(result), day]
+  const cells = [
+    `${result.row} ${result.version}`,
+    result.case,
+    result.sends,
+    result.did,
+    result.right,
+    guessOf(result),
+    day,
+  ]
   return `| ${cells.map(cell).join(' | ')} |`
 }
 
@@ -28,5 +38,8 @@ export function writeTable(order, results, failed) {
     const measured = results.filter(({ row }) => row === name)
     return measured.length > 0 ? measured.map((result) => lineOf(result, day)) : oldLines.filter(isOf(name))
   })
-  writeFileSync(page, text.replace(block, () => `${head}${lines.map((line) => `${line}\n`).join('')}${end}`))
+  writeFileSync(
+    page,
+    text.replace(block, () => `${head}${lines.map((line) => `${line}\n`).join('')}${end}`),
+  )
 }

@@ -3,17 +3,22 @@
 import { createServer, request } from 'node:http'
 import { listen } from './start.mjs'
 
-/** @param {{ port: number, lose?: { afterMs: number } | 'answer' }} options `lose`: the first request's connection breaks so long after it came, or once its answer is there */
+/**
+ * @param {{ port: number, lose?: { afterMs: number, status?: number } | 'answer' }} options `lose`: the first request's connection breaks so
+ *   long after it came, or once its answer is there; with a `status`, it has that answer then, as from a gateway that has waited for long enough
+ */
 export async function startWire({ port, lose }) {
   const passed = []
   const server = createServer((incoming, outgoing) => {
-    const entry = { at: performance.now(), endedAt: Number.NaN, status: 0, headers: {} }
+    const entry = { at: performance.now(), status: 0, headers: {} }
     entry.key = incoming.headers['idempotency-key']
     passed.push(entry)
     const isLost = lose !== undefined && passed.length === 1
     const lost = () => {
-      entry.endedAt = performance.now()
-      outgoing.destroy()
+      if (!isLost || lose.status === undefined) return void outgoing.destroy()
+      if (outgoing.headersSent) return
+      entry.status = lose.status
+      outgoing.writeHead(lose.status).end()
     }
     const { method, url: path, rawHeaders: headers } = incoming
     const onward = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (answer) => {
@@ -21,13 +26,11 @@ export async function startWire({ port, lose }) {
         answer.resume()
         return lose === 'answer' ? void answer.on('end', lost) : undefined
       }
+      entry.answeredAt = performance.now()
       entry.status = answer.statusCode
       entry.headers = answer.headers
       outgoing.writeHead(answer.statusCode, answer.rawHeaders)
       answer.pipe(outgoing)
-      answer.on('end', () => {
-        entry.endedAt = performance.now()
-      })
     })
     onward.on('error', lost)
     incoming.pipe(onward)
@@ -54,11 +57,14 @@ export function plain(port, { method = 'GET', path = '/orders/', body, key } = {
   const began = performance.now()
   return new Promise((resolve) => {
     const end = (answer) => resolve({ ...answer, tookMs: performance.now() - began })
-    const asked = request({ host: '127.0.0.1', port, method, path, headers, agent: false, timeout: 20_000 }, (answer) => {
-      answer.resume()
-      answer.on('error', () => end({ status: 0, headers: {} }))
-      answer.on('end', () => end({ status: answer.statusCode, headers: answer.headers }))
-    })
+    const asked = request(
+      { host: '127.0.0.1', port, method, path, headers, agent: false, timeout: 20_000 },
+      (answer) => {
+        answer.resume()
+        answer.on('error', () => end({ status: 0, headers: {} }))
+        answer.on('end', () => end({ status: answer.statusCode, headers: answer.headers }))
+      },
+    )
     asked.on('timeout', () => asked.destroy())
     asked.on('error', () => end({ status: 0, headers: {} }))
     asked.end(bytes)

@@ -8,7 +8,9 @@ export const host = '127.0.0.1'
 /** `ms`: the time that the first run takes; `failures`: how many runs are answered with 503. */
 export async function work({ id = 'none', ms = 0, failures = 0 } = {}) {
   appendFileSync(process.env.LEDGER, `${id}\n`)
-  const run = readFileSync(process.env.LEDGER, 'utf8').split('\n').filter((line) => line === id).length
+  const run = readFileSync(process.env.LEDGER, 'utf8')
+    .split('\n')
+    .filter((line) => line === id).length
   if (run === 1 && ms > 0) await sleep(ms)
   return { status: run <= failures ? 503 : 201, body: { id, run } }
 }

@@ -47,7 +47,10 @@ http {
 }
 `,
   }),
-  command: ({ folder }) => [join(folder, 'usr/sbin/nginx'), ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')]],
+  command: ({ folder }) => [
+    join(folder, 'usr/sbin/nginx'),
+    ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')],
+  ],
 })
 
 export default [
@@ -104,7 +107,19 @@ backend origin { .host = "127.0.0.1"; .port = "${origin}"; .first_byte_timeout =
     }),
     command: ({ folder, port }) => [
       join(folder, 'usr/sbin/varnishd'),
-      ['-F', '-j', 'none', '-a', `127.0.0.1:${port}`, '-f', join(folder, 'default.vcl'), '-n', join(folder, 'work'), '-s', 'malloc,16m'],
+      [
+        '-F',
+        '-j',
+        'none',
+        '-a',
+        `127.0.0.1:${port}`,
+        '-f',
+        join(folder, 'default.vcl'),
+        '-n',
+        join(folder, 'work'),
+        '-s',
+        'malloc,16m',
+      ],
     ],
   },
 ]

@@ -1,5 +1,5 @@
 // Idempotency keys in Node.
-const cases = ['in progress', 'replaying', 'failed once']
+const cases = ['in progress', 'in progress, 504', 'replaying', 'failed once']
 
 export default [
   {

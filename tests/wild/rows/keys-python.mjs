@@ -1,5 +1,5 @@
 // Idempotency keys in Python: Starlette and Django.
-const cases = ['in progress', 'replaying', 'failed once']
+const cases = ['in progress', 'in progress, 504', 'replaying', 'failed once']
 const starlette = ['starlette==1.10.0', 'uvicorn==0.54.0']
 
 /** `more`: lines that make the `middleware` of the library. */
@@ -66,7 +66,7 @@ export default [
   {
     name: 'asgi-idempotency-header',
     from: 'pypi',
-    packages: ['asgi-idempotency-header==0.2.0', ...starlette],
+    packages: ['asgi-idempotency-header==0.2.0', 'fastapi==0.163.2', 'redis==8.1.0', ...starlette],
     cases,
     app: starletteApp(`
 from idempotency_header_middleware import IdempotencyHeaderMiddleware

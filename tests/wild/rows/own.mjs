@@ -152,7 +152,14 @@ QS_ClientEventLimitCount 2 ${WINDOW_S}
     packages: ['hono-rate-limiter@0.5.4', 'hono@4.13.19', '@hono/node-server@2.1.8'],
     cases: ['limited'],
     guesses: {
-      limited: guess(429, 'ratelimit-limit', 'ratelimit-policy', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'),
+      limited: guess(
+        429,
+        'ratelimit-limit',
+        'ratelimit-policy',
+        'ratelimit-remaining',
+        'ratelimit-reset',
+        'retry-after',
+      ),
     },
     app: `
 import { serve } from '@hono/node-server'
@@ -246,11 +253,37 @@ app = get_wsgi_application()
     name: 'mobius-idempotence-library',
     from: 'pypi',
     packages: ['mobius-idempotence-library==0.2.1', 'fastapi==0.163.2', 'uvicorn==0.54.0'],
-    cases: ['in progress', 'replaying', 'failed once'],
+    cases: ['in progress', 'in progress, 504', 'replaying', 'failed once'],
     guesses: {
       'in progress': guess(409),
       replaying: guess(201, 'idempotent-replayed'),
       'failed once': guess(201),
     },
+    app: `
+from fastapi import FastAPI, HTTPException
+from mobius_idempotence import IdempotencyConfig, IdempotencyManager, idempotent
+from mobius_idempotence.backends.memory import MemoryBackend
+from pydantic import BaseModel
+
+from work import work_async
+
+app = FastAPI()
+manager = IdempotencyManager(MemoryBackend(), IdempotencyConfig())
+
+
+class Order(BaseModel):
+    id: str
+    ms: int = 0
+    failures: int = 0
+
+
+@app.post("/orders/", status_code=201)
+@idempotent(manager, status_code=201)
+async def create(order: Order):
+    status, body = await work_async(order.model_dump())
+    if status != 201:
+        raise HTTPException(status, body)
+    return body
+`,
   },
 ]
