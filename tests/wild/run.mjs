@@ -1,5 +1,5 @@
-// `npm run wild -- [word]`: real servers and libraries on the loopback, each asked by plain HTTP and then by a queue with its defaults; the
-// table of docs/wild.md is what came of it. `word`: the rows with it in their name; all others stay as they are.
+// `npm run wild -- [words]`: real servers and libraries on the loopback, each asked by plain HTTP and then by a queue with its defaults; the
+// table of docs/wild.md is what came of it. `words`: the rows with one of them in their name; all others stay as they are.
 
 import { main, StepError, step, tell } from '../../scripts/lib/steps.mjs'
 import { cases, shown, tellingHeaders } from './cases.mjs'
@@ -46,9 +46,10 @@ async function runRow(row, results) {
 }
 
 await main(async () => {
-  const [word = ''] = process.argv.slice(2)
-  const chosen = rows.filter(({ name }) => name.toLowerCase().includes(word.toLowerCase()))
-  if (chosen.length === 0) throw new StepError(`no row has '${word}' in its name`)
+  const words = process.argv.slice(2).map((word) => word.toLowerCase())
+  const isChosen = ({ name }) => words.length === 0 || words.some((word) => name.toLowerCase().includes(word))
+  const chosen = rows.filter(isChosen)
+  if (chosen.length === 0) throw new StepError(`no row has '${words.join("' or '")}' in its name`)
   const results = []
   const failed = []
   for (const [index, row] of chosen.entries()) {

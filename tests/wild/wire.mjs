@@ -61,8 +61,9 @@ export function plain(port, { method = 'GET', path = '/orders/', body, key } = {
       { host: '127.0.0.1', port, method, path, headers, agent: false, timeout: 20_000 },
       (answer) => {
         answer.resume()
-        answer.on('error', () => end({ status: 0, headers: {} }))
-        answer.on('end', () => end({ status: answer.statusCode, headers: answer.headers }))
+        const { statusCode: status, headers } = answer
+        answer.on('error', () => end({ status, headers, isTorn: true }))
+        answer.on('end', () => end({ status, headers }))
       },
     )
     asked.on('timeout', () => asked.destroy())

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 const cases = ['dead', 'slow']
 
-/** Apache with a few modules; `more` gives further lines. */
-export const apache = (modules, more) => ({
+/** Apache with a few modules; `more` gives further lines, and `first` those that come before modules are loaded. */
+export const apache = (modules, more, first = () => '') => ({
   files: (place) => ({
     'httpd.conf': `
 ServerRoot "${place.folder}"
@@ -12,13 +12,14 @@ ServerName 127.0.0.1
 Listen 127.0.0.1:${place.port}
 PidFile "${place.folder}/httpd.pid"
 DefaultRuntimeDir "${place.folder}"
-ErrorLog /dev/stderr
+ErrorLog "${place.folder}/error.log"
 User www-data
 Group www-data
 StartServers 1
 ServerLimit 1
 ThreadsPerChild 25
 MaxRequestWorkers 25
+${first(place)}
 ${['mpm_event', 'authz_core', 'proxy', 'proxy_http', ...modules].map((name) => `LoadModule ${name}_module "${place.folder}/usr/lib/apache2/modules/mod_${name}.so"`).join('\n')}
 ProxyTimeout 1
 ProxyPass / http://127.0.0.1:${place.origin}/

@@ -74,6 +74,8 @@ access_log none
 cache_log /dev/null
 cache_store_log none
 pinger_enable off
+unlinkd_program ${folder}/usr/lib/squid/unlinkd
+logfile_daemon ${folder}/usr/lib/squid/log_file_daemon
 netdb_filename none
 icon_directory ${folder}/usr/share/squid/icons
 error_directory ${folder}/usr/share/squid/errors/English
@@ -106,7 +108,7 @@ ReversePath "/" "http://127.0.0.1:${origin}/"
     cases: gateway,
     guesses: { dead: guess(503), slow: guess(504) },
     command: ({ folder, port, origin }) => [
-      join(folder, 'usr/bin/nghttpx'),
+      join(folder, 'usr/sbin/nghttpx'),
       [
         `--frontend=127.0.0.1,${port};no-tls`,
         `--backend=127.0.0.1,${origin}`,
@@ -144,6 +146,8 @@ DOSBlockingPeriod ${WINDOW_S}
 SetEnvIf Request_URI ^/orders QS_Limit=yes
 QS_ClientEventLimitCount 2 ${WINDOW_S}
 `,
+      // Debian's module needs it, and does not name it
+      ({ folder }) => `LoadFile ${folder}/lib/x86_64-linux-gnu/libpcre.so.3`,
     ),
   },
   {
@@ -176,7 +180,7 @@ serve({ fetch: app.fetch, port, hostname })
   {
     name: 'Quart-Rate-Limiter',
     from: 'pypi',
-    packages: ['quart-rate-limiter==0.12.1', 'quart==0.23.1', 'uvicorn==0.54.0'],
+    packages: ['quart-rate-limiter==0.12.1', 'quart==0.22.0', 'uvicorn==0.54.0'],
     cases: ['limited'],
     guesses: { limited: guess(429, 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after') },
     app: `
@@ -203,7 +207,6 @@ async def orders():
     guesses: { limited: guess(429, 'retry-after') },
     app: `
 from ratelimit import RateLimitMiddleware, Rule
-from ratelimit.auths.ip import client_ip
 from ratelimit.backends.simple import MemoryBackend
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
@@ -214,11 +217,15 @@ async def orders(request):
     return JSONResponse({"ok": True})
 
 
+async def everyone(scope):
+    return "everyone", "default"
+
+
 app = RateLimitMiddleware(
     Starlette(routes=[Route("/orders/", orders)]),
-    client_ip,
+    everyone,
     MemoryBackend(),
-    {"^/orders": [Rule(minute=2, block_time=${WINDOW_S})]},
+    {"^/orders": [Rule(second=2, block_time=${WINDOW_S})]},
 )
 `,
   },
