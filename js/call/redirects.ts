@@ -51,17 +51,11 @@ export function assertMaySend(maySend: AttemptInit['maySend']): void {
   throw new HopRefused('redirected, and not sent any further now: the queue is paused, or another principal is there')
 }
 
-/** The code of the error of a replay that was not redirected to another origin. */
-export const REDIRECT_REFUSED = 'REDIRECT_REFUSED'
-
-/** Whether an error, or one that it comes of, however deep a library has wrapped it, is such. */
-function isCausedBy(error: unknown, is: (one: Error & { readonly code?: unknown }) => boolean): boolean {
-  return error instanceof Error && (is(error) || isCausedBy(error.cause, is))
+/** Whether an error comes of that, however deep a library has wrapped it. */
+export function isHopRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error instanceof HopRefused || isHopRefused(error.cause)
 }
-
-export const isHopRefused = (error: unknown): boolean => isCausedBy(error, (one) => one instanceof HopRefused)
-
-export const isRedirectRefused = (error: unknown): boolean => isCausedBy(error, ({ code }) => code === REDIRECT_REFUSED)
 
 /** The next hop from `from`; undefined: it would leave the origin, or leads nowhere. */
 export function nextHop(location: string, from: string | URL): URL | undefined {

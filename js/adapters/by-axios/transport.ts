@@ -15,7 +15,6 @@ import {
   mayLeave,
   nextHop,
   REDIRECT,
-  REDIRECT_REFUSED,
 } from '../../call/redirects.ts'
 import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import { bothSignals } from '../../platform/abort.ts'
@@ -24,6 +23,14 @@ import { AxiosAnswer, type ValidateStatus } from './answer.ts'
 import { StreamedBody } from './body.ts'
 import { bodyReader, canStream, errorsOf, failed } from './stream-replay.ts'
 import { httpUrl, withoutUser } from './where.ts'
+
+const REFUSED = 'REDIRECT_REFUSED'
+
+/** Whether an error is that of a replay that was not redirected to another origin, however deep axios and what it is built on have wrapped it. */
+export function isRedirectRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (error as { readonly code?: unknown }).code === REFUSED || isRedirectRefused(error.cause)
+}
 
 /** The parts that are the same on every attempt. */
 export interface Frozen {
@@ -243,7 +250,7 @@ export class AxiosTransport implements Repeatable {
       const { origin } = new URL(options.href as string)
       if (origin !== home && !isFree) {
         throw new RedriveError(
-          REDIRECT_REFUSED,
+          REFUSED,
           `a replay to ${home} is not redirected to another origin, ${origin}: call that one directly`,
         )
       }
