@@ -24,14 +24,14 @@ impl Queue {
     }
 
     /// A caller's own first attempt asks for a place among the attempts that count: whether it has one. It has none where the limits or the rate
-    /// are reached, or others stand in line. Pauses, holds and breakers do not keep it back. [`Queue::leave_own`] must follow.
+    /// are reached, in a pause, or where others stand in line. Holds and breakers do not keep it back. [`Queue::leave_own`] must follow.
     pub fn enter_own(&mut self, now: Millis, lane: u32) -> bool {
         let now = self.timeline.advance(now);
         self.lanes.end_holds(now);
-        let is_full = self.running() >= self.limits.concurrency || self.lanes.front().is_some();
+        let is_full = self.vacancies() == 0 || self.lanes.front().is_some();
         let limit = self.lanes.limit();
         let Some(found) = self.lane_mut(lane) else { return false };
-        if is_full || found.running() >= limit || found.bucket.room(now) == 0 {
+        if is_full || found.paused || found.running() >= limit || found.bucket.room(now) == 0 {
             return false;
         }
         found.own = found.own.saturating_add(1);

@@ -182,13 +182,28 @@ fn a_callers_own_token_that_has_come_back_by_itself_is_not_given_back_again() {
 }
 
 #[test]
-fn a_pause_or_a_hold_keeps_no_callers_own_attempt_back() {
+fn a_hold_keeps_no_callers_own_attempt_back() {
     let mut rig = rated(1.0, 3);
-    rig.queue.pause(None);
     rig.queue.hold(rig.time(), rig.lane, Millis::new(60_000));
     rig.add();
     assert_eq!(rig.starts(), NOTHING);
     assert!(rig.queue.enter_own(rig.time(), rig.lane));
+}
+
+#[test]
+fn s8_a_pause_keeps_callers_own_attempts_back_whether_others_stand_in_line_or_not() {
+    for everything in [true, false] {
+        let mut rig = rated(1.0, 3);
+        let scope = (!everything).then_some(rig.lane);
+        rig.queue.pause(scope);
+        assert!(!rig.queue.enter_own(rig.time(), rig.lane), "alone");
+        let slot = rig.add();
+        assert!(!rig.queue.enter_own(rig.time(), rig.lane), "behind another");
+        assert_eq!(rig.starts(), NOTHING);
+        rig.queue.resume(rig.time(), scope);
+        assert_eq!(rig.starts(), [slot]);
+        assert!(rig.queue.enter_own(rig.time(), rig.lane));
+    }
 }
 
 /// The rule itself: over any stretch of time no more start than the burst and what the rate brings meanwhile. Parts are a

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { world } from './durable-setup.ts'
-import { always, ORDERS, setup, watch } from './setup.ts'
+import { API, always, ORDERS, setup, watch } from './setup.ts'
 
 const LIMITED = { limitFirstAttempts: true, concurrency: 2 } as const
 
@@ -75,6 +75,20 @@ test.each([false, true])(
     }
     expect(second.value?.status).toBe(200)
     expect(events.of('succeeded')).toHaveLength(2)
+  },
+)
+
+test.each([undefined, { origin: API }])(
+  'S8 a pause of %j holds calls back, whether others wait or not',
+  async (scope) => {
+    const { queue, clock, server } = await setup(LIMITED)
+    queue.pause(scope)
+    const calls = ids(4).map((url) => watch(queue.fetch(url)))
+    await clock.advance(10_000)
+    expect([server.hits, ...calls.map(({ state }) => state)]).toEqual([0, 'pending', 'pending', 'pending', 'pending'])
+    queue.resume(scope)
+    await clock.settle()
+    expect(calls.map(({ value }) => value?.status)).toEqual([200, 200, 200, 200])
   },
 )
 
