@@ -31,12 +31,14 @@ export interface Settlement {
     | { readonly kind: 'exhausted'; readonly reason: ExhaustedReason }
     /**
      * PENDING again, due in `delayMs`. `refund`: the attempt was not one (credentials, offline, 401, pause, shutdown) and is no
-     * longer counted; at most 20 times a task, later ones count. `park`: not due until `unpark`. Without `carry`, nothing of it changes.
+     * longer counted; at most 20 times a task, later ones count. `offline`: there was no network, so it is given back whatever their number, and is
+     * none of them. `park`: not due until `unpark`. Without `carry`, nothing of it changes.
      */
     | {
         readonly kind: 'release'
         readonly delayMs: number
         readonly refund: boolean
+        readonly offline?: true
         readonly serverMs?: number
         readonly carry?: Carry
         readonly park?: boolean

@@ -83,7 +83,7 @@ export const SHUT_LOOKED_AT = 256
 export const LANES_SHOWN = 64
 /** Most tasks that a `list` with `tags` looks at: no index has them. */
 export const TAGS_LOOKED_AT = 1_000
-/** Attempts given back per task, for whatever cause; later ones count. */
+/** Attempts given back per task, without those made offline; later ones count. */
 export const MOST_REFUNDS = 20
 /** Attempts that are kept in the log of a task, the youngest. */
 export const LOG_LENGTH = 100

@@ -1,7 +1,7 @@
 /** Settles leased tasks: an ended attempt becomes a settlement, and callers hear what the store answers, never what the attempt alone has shown. */
 
 import { type Carry, laneName, type Settlement, type Turn } from '../api/store.ts'
-import { VERDICT_SUCCEEDED } from '../core/codes.ts'
+import { OUTCOME_OFFLINE, VERDICT_SUCCEEDED } from '../core/codes.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
 import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
@@ -118,7 +118,7 @@ export class Settler {
 }
 
 /** A follow-up as the store is told of it. */
-function nextOf({ why }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
+function nextOf({ why, outcome }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
   if (kind === 'succeeded') return { kind }
   if (reason) return { kind: 'exhausted', reason }
   // its end was asked for: the store ends it whatever it is told
@@ -129,5 +129,6 @@ function nextOf({ why }: Ruling, { kind, reason }: FollowUp): Settlement['next']
   if (!refund && !park) return { kind: 'retry', delayMs, serverMs, carry }
   // for a store that cannot park
   const waitMs = park ? Math.max(delayMs, PARKED_MS) : delayMs
-  return { kind: 'release', delayMs: waitMs, refund, serverMs, carry, park }
+  const offline = outcome === OUTCOME_OFFLINE && ({ offline: true } as const)
+  return { kind: 'release', delayMs: waitMs, refund, ...offline, serverMs, carry, park }
 }

@@ -95,8 +95,8 @@ function settled(
     book.due(known, book.measure + next.delayMs)
     known.floorAt = book.measure + (next.serverMs ?? 0)
     known.parked = next.kind === 'release' && next.park === true
-    if (next.kind === 'release' && next.refund && known.refunds < MOST_REFUNDS) {
-      known.refunds++
+    if (next.kind === 'release' && next.refund && (next.offline || known.refunds < MOST_REFUNDS)) {
+      if (!next.offline) known.refunds++
       known.attempts--
     }
   }

@@ -136,8 +136,8 @@ interface GoesOn {
 /** Takes over what another attempt has to know. */
 export function goOn(task: GoesOn, next: Extract<Settlement['next'], { readonly delayMs: number }>): void {
   if (next.kind === 'retry') task.previousDelayMs = next.delayMs
-  else if (next.refund && task.refunds < MOST_REFUNDS) {
-    task.refunds++
+  else if (next.refund && (next.offline || task.refunds < MOST_REFUNDS)) {
+    if (!next.offline) task.refunds++
     task.attemptNumber--
   }
   if (!next.carry) return

@@ -26,7 +26,7 @@ import type { Session } from './session.ts'
 import { bodyBeside, type Kept, keptIn, logText, rowIn, taskIn, tokenIn } from './task.ts'
 
 const KINDS = ['succeeded', 'retry', 'exhausted', 'release'] as const
-const FLAGS = { refund: 1, park: 2, carry: 4, sent: 8, saysCancelled: 16 } as const
+const FLAGS = { refund: 1, park: 2, carry: 4, sent: 8, saysCancelled: 16, offline: 32 } as const
 const SETTLED: readonly Turn['settled'][number][] = ['applied', 'repeated', 'stale', 'cancelled', 'gone']
 const RENEWED: readonly Turn['renewed'][number][] = ['renewed', 'lost', 'cancelled']
 
@@ -78,6 +78,7 @@ function settlementBytes({ lease: { taskId, token }, log, next, holdLaneForMs = 
   const released = next.kind === 'release' ? next : undefined
   const flags =
     (released?.refund ? FLAGS.refund : 0) |
+    (released?.offline ? FLAGS.offline : 0) |
     (released?.park ? FLAGS.park : 0) |
     (carry ? FLAGS.carry : 0) |
     (wasSent(log) ? FLAGS.sent : 0) |

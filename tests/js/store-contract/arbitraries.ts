@@ -137,6 +137,7 @@ export const nexts: fc.Arbitrary<Settlement['next']> = fc.oneof(
         kind: fc.constant('release' as const),
         delayMs: shortMs,
         refund: fc.boolean(),
+        offline: fc.constant(true as const),
         serverMs: fc.constantFrom(0, 2_000),
         carry: carries,
         park: fc.boolean(),

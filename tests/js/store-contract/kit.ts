@@ -95,7 +95,7 @@ export const retryIn = (delayMs: number, rest: { serverMs?: number } = {}): Sett
 })
 export const releaseIn = (
   delayMs: number,
-  rest: { refund?: boolean; park?: boolean; serverMs?: number } = {},
+  rest: { refund?: boolean; offline?: true; park?: boolean; serverMs?: number } = {},
 ): Settlement['next'] => ({ kind: 'release', delayMs, refund: true, ...rest })
 /** Of an attempt that never left. */
 export const UNSENT: Partial<AttemptLog> = { responseStatus: null }

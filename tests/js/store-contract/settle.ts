@@ -198,14 +198,17 @@ export function settleRules(open: Open): void {
     expect((await lease()).taskId).toBe(idOf(1))
   })
 
-  test('a refunded attempt is not counted, up to twenty times', async () => {
+  test('a refunded attempt is not counted, up to twenty times, and one made offline is none of them', async () => {
     const { add, lease, settle, get } = await setup(open)
     await add({ policy: { policyId: 'default', maxAttempts: 3 } })
+    await settle(await lease(), releaseIn(0, { offline: true }))
     for (let refunds = 1; refunds <= MOST_REFUNDS; refunds++) {
       await settle(await lease(), releaseIn(0), { log: UNSENT })
       expect(await get(idOf(1))).toMatchObject({ attemptNumber: 0, refunds, status: 'PENDING' })
     }
     await settle(await lease(), releaseIn(0), { log: UNSENT })
+    expect(await get(idOf(1))).toMatchObject({ attemptNumber: 1, refunds: MOST_REFUNDS })
+    await settle(await lease(), releaseIn(0, { offline: true }))
     expect(await get(idOf(1))).toMatchObject({ attemptNumber: 1, refunds: MOST_REFUNDS })
   })
 

@@ -1,7 +1,7 @@
 -- Settling and renewing: what a lease permits. Tokens only rise, so a stale one is told by being another one.
 local APPLIED, REPEATED, STALE, WAS_CANCELLED, GONE = 0, 1, 2, 3, 4
 local TO_SUCCEEDED, TO_RETRY, TO_EXHAUSTED = 0, 1, 2
-local REFUND, PARK, CARRY, SENT, SAYS_CANCELLED = 1, 2, 4, 8, 16
+local REFUND, PARK, CARRY, SENT, SAYS_CANCELLED, OFFLINE = 1, 2, 4, 8, 16, 32
 -- Where a packed settlement has the length of its id, and the id.
 local SETTLED_BYTES, SETTLED_ID = 55, 59
 
@@ -11,8 +11,8 @@ local function waitAgain(row, kind, flags, delay, server, phase, previous, marks
   warm(row)
   if kind == TO_RETRY then
     row.delay = delay
-  elseif band(flags, REFUND) ~= 0 and row.refunds < MOST_REFUNDS then
-    row.refunds = row.refunds + 1
+  elseif band(flags, REFUND) ~= 0 and (band(flags, OFFLINE) ~= 0 or row.refunds < MOST_REFUNDS) then
+    if band(flags, OFFLINE) == 0 then row.refunds = row.refunds + 1 end
     row.attempt = row.attempt - 1
   end
   if band(flags, CARRY) ~= 0 then row.phase, row.delay, row.marks = phase, previous, marks end
