@@ -116,6 +116,8 @@ export async function serve(): Promise<Served> {
   // a thousand clients may come at once, and none finds a connection closed that was idle while the machine was busy
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => listener(request, response))
   await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 2_048 }, resolve))
+  // Hono's adapter puts others in their place
+  const { Request, Response } = Object.getOwnPropertyDescriptors(globalThis)
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     listen(given) {
@@ -125,6 +127,7 @@ export async function serve(): Promise<Served> {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
       await closed
+      Object.defineProperties(globalThis, { Request, Response })
     },
   }
 }
