@@ -10,7 +10,7 @@ import { resolveOptions } from '../../js/options/queue-rules.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock } from '../../js/testing.ts'
 import { always, type Fakes, forApi, ORDERS, setup, watch } from './setup.ts'
-import { idOf, LEASE_MS, newTask, releaseIn, settlementOf } from './store-contract/kit.ts'
+import { claimOf, idOf, newTask, releaseIn, settlementOf } from './store-contract/kit.ts'
 
 const settings = resolveOptions({})
 const { capacityBytes, retention } = limitsOf(settings)
@@ -50,16 +50,7 @@ async function givenBack(times: number, log: Partial<AttemptLog>) {
   const clock: FakeClock = fakeClock()
   const store = memoryStore({ clock })
   await store.enqueue([newTask(1, { policy: { policyId: 'default', maxAttempts: 1_000 } })])
-  const claim = {
-    limit: 1,
-    leaseMs: LEASE_MS,
-    total: 9,
-    perLane: 9,
-    lanes: 'any',
-    principal: null,
-    skipHomes: [],
-  } as const
-  const step = { owner: 'runner', renew: [], claim }
+  const step = { owner: 'runner', renew: [], claim: claimOf({ limit: 1 }) }
   let [claimed] = (await store.turn({ ...step, settle: [] })).claimed
   for (let i = 0; claimed && i < times; i++) {
     const settle = [settlementOf(claimed.lease, releaseIn(0), { log: { startedAt: i, ...log } })]

@@ -5,21 +5,13 @@ import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
 import { markOf, ORDERS, watch } from './setup.ts'
+import { claimOf } from './store-contract/kit.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
 /** Claims whatever is due, as another process would whose clock says that the home is gone. */
 async function claimAway(store: TaskStore, owner = 'other') {
-  const claim = {
-    limit: 9,
-    leaseMs: 5_000,
-    total: 9,
-    perLane: 9,
-    lanes: 'any',
-    principal: null,
-    skipHomes: [],
-  } as const
-  const { claimed } = await store.turn({ owner, settle: [], renew: [], claim })
+  const { claimed } = await store.turn({ owner, settle: [], renew: [], claim: claimOf({ leaseMs: 5_000 }) })
   return claimed
 }
 

@@ -1,29 +1,20 @@
 /** S16: the principal that is there is the one that was declared last, whenever its page came to tell the store. */
 
 import { expect, test } from 'vitest'
-import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { DAY_MS, LONG_MS } from './principals-setup.ts'
-import { closeNow, deferred, login, ORDERS, watch } from './setup.ts'
-import { type Browser, browser, page } from './tabs-setup.ts'
+import { closeNow, login, ORDERS, watch } from './setup.ts'
+import { type Browser, browser, openLate, page } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'of ann' } as const
 
-/** Chunks that arrive when they are let. */
-function late() {
-  const { promise: arrived, resolve: arrive } = deferred()
-  const source: EngineSource = async () => {
-    await arrived
-    return import('../../js/queue/chunk.ts')
-  }
-  return { source, arrive }
-}
-
-/** Leaves three tasks of ann's in the store, unsent, and no tab. */
-async function leaveTasks({ open, close }: Browser): Promise<void> {
+/** Three tasks of ann's in its store, unsent, and no tab. */
+async function withTasks(device: Browser = browser()): Promise<Browser> {
+  const { open, close } = device
   const tab = await open({ principal: 'ann' })
   tab.queue.pause()
   for (let i = 0; i < 3; i++) await tab.queue.enqueue(ORDERS, POST)
   await close(tab)
+  return device
 }
 
 test.for([
@@ -32,12 +23,9 @@ test.for([
 ] as const)(
   'S16 of two pages the one that loads last is not the one that counts: %s',
   async ([, slow, quick, hits]) => {
-    const device = browser()
+    const device = await withTasks()
     const { open, clock, server } = device
-    await leaveTasks(device)
-    const { source, arrive } = late()
-    const opening = open({ principal: slow }, source)
-    await clock.advance(1_000)
+    const { opening, arrive } = await openLate(device, { principal: slow })
     await open({ principal: quick })
     await clock.advance(30_000)
     arrive()
@@ -53,12 +41,9 @@ test.for([
 )
 
 test('S16 a store that is opened again after an outage is not told anew who was there before it', async () => {
-  const device = browser()
+  const device = await withTasks()
   const { open, clock, server } = device
-  await leaveTasks(device)
-  const { source, arrive } = late()
-  const opening = open({ principal: 'ann' }, source)
-  await clock.advance(1_000)
+  const { opening, arrive } = await openLate(device, { principal: 'ann' })
   device.isDown = true
   arrive()
   const ann = await opening
@@ -77,7 +62,7 @@ test.for([
   const device = browser()
   const { open, clock, server } = device
   await open({ principal: 'ben' })
-  await leaveTasks(device)
+  await withTasks(device)
   const ben = await open({ principal: 'ben' })
   await clock.advance(1_000)
   clock.step(-ms)
@@ -90,9 +75,8 @@ test.for([
 })
 
 test('S16 a tab that names another after the clock was set back is believed, and its word stands', async () => {
-  const device = browser()
+  const device = await withTasks()
   const { open, clock, server } = device
-  await leaveTasks(device)
   const tab = await open({ principal: 'ben' })
   await clock.advance(1_000)
   clock.step(-DAY_MS)
@@ -108,12 +92,9 @@ test.for([
 ] as const)(
   'S16 a late page is not believed over ben’s where the clock was set back %s his login',
   async ([, first, then]) => {
-    const device = browser()
+    const device = await withTasks()
     const { open, clock, server } = device
-    await leaveTasks(device)
-    const { source, arrive } = late()
-    const opening = open({ principal: 'ann' }, source)
-    await clock.advance(1_000)
+    const { opening, arrive } = await openLate(device, { principal: 'ann' })
     clock.step(first)
     await clock.advance(20)
     await open({ principal: 'ben' })
@@ -127,9 +108,8 @@ test.for([
 )
 
 test('S16 of two logins at once the one that ended last counts, since its cookies were set last', async () => {
-  const device = browser()
+  const device = await withTasks()
   const { open, clock, server } = device
-  await leaveTasks(device)
   const logins = [login(), login()] as const
   const [one, two] = [await open({ principal: null }), await open({ principal: null })]
   const ann = watch(one.queue.setPrincipal('ann', { during: logins[0].during }))
@@ -165,12 +145,9 @@ test('S16 a login that fails leaves the one who was there before it, though that
 })
 
 test('S16 a login in a page that is still loading, and that fails, makes its principal no younger', async () => {
-  const device = browser()
+  const device = await withTasks()
   const { open, clock, server } = device
-  await leaveTasks(device)
-  const { source, arrive } = late()
-  const opening = open({ principal: 'ann' }, source)
-  await clock.advance(1_000)
+  const { opening, arrive } = await openLate(device, { principal: 'ann' })
   await open({ principal: 'ben' })
   await clock.advance(1_000)
   arrive()
@@ -182,9 +159,8 @@ test('S16 a login in a page that is still loading, and that fails, makes its pri
 })
 
 test('S16 a principal that the store could not be told of is told as soon as it can be', async () => {
-  const device = browser()
+  const device = await withTasks()
   const { open, clock, server } = device
-  await leaveTasks(device)
   const tab = await open({ principal: null })
   await clock.advance(1_000)
   device.isDown = true

@@ -8,7 +8,7 @@ import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { withMethods } from './durable-setup.ts'
-import { closeNow, Events, PLAIN_CURVE } from './setup.ts'
+import { closeNow, deferred, Events, PLAIN_CURVE } from './setup.ts'
 
 export interface Tab {
   readonly queue: Queue
@@ -110,6 +110,20 @@ class Channel {
   close(): void {
     Channel.open.delete(this)
   }
+}
+
+/** Begins to open a tab, whose chunks arrive when they are let. */
+export async function openLate(
+  { open, clock }: Browser,
+  options: Parameters<Browser['open']>[0],
+): Promise<{ readonly opening: Promise<Tab>; readonly arrive: () => void }> {
+  const { promise: arrived, resolve: arrive } = deferred()
+  const opening = open(options, async () => {
+    await arrived
+    return import('../../js/queue/chunk.ts')
+  })
+  await clock.advance(1_000)
+  return { opening, arrive }
 }
 
 /** The page of the tabs opened from here on: what happens to it, all of them hear. */

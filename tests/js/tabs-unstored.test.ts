@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { DAY_MS, LONG_MS } from './principals-setup.ts'
-import { deferred, login, ORDERS, watch } from './setup.ts'
-import { type Browser, browser, page, type Tab } from './tabs-setup.ts'
+import { login, ORDERS, watch } from './setup.ts'
+import { type Browser, browser, openLate, page, type Tab } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'of ann', redrive: { allowMemory: true } } as const
 
@@ -64,12 +64,7 @@ test('a page that is opened for ann holds nothing of hers back', async () => {
 test('S16 a tab that was slow to load its core hears from others who was named meanwhile', async () => {
   const device = pages()
   const { open, clock, server } = device
-  const { promise: arrived, resolve: arrive } = deferred()
-  const opening = open({ principal: 'ann', isCut: true }, async () => {
-    await arrived
-    return import('../../js/queue/chunk.ts')
-  })
-  await clock.advance(1_000)
+  const { opening, arrive } = await openLate(device, { principal: 'ann', isCut: true })
   await open({ principal: 'ben', isCut: true })
   arrive()
   const ann = await opening

@@ -1,7 +1,7 @@
 /** What every seed draws from: calls, answers, and what goes wrong between a process and its store. */
 
 import type { Dice } from './dice.ts'
-import { type Act, type Answer, type CallSpec, ORIGINS, type StoreFault } from './scenario.ts'
+import { type Act, type Answer, type CallSpec, ORIGINS, type Scenario, type StoreFault } from './scenario.ts'
 
 /** What was drawn before. */
 export interface Picked {
@@ -20,6 +20,17 @@ const FAULTS: readonly StoreFault[] = [
   'crash-before',
   'crash-after',
 ]
+
+type Limits = Pick<Scenario, 'concurrency' | 'perOrigin' | 'strips' | 'capacity'>
+
+export function limitsOf(chance: Dice, concurrency: number): Limits {
+  return {
+    concurrency,
+    perOrigin: chance.between(1, concurrency),
+    ...(chance.chance(0.4) ? { strips: true } : {}),
+    ...(chance.chance(0.3) ? { capacity: chance.between(7, 9) } : {}),
+  }
+}
 
 /** Somebody calls. */
 export function callingOf(chance: Dice, p: number, { calls }: Picked): Calling {

@@ -6,6 +6,7 @@ import {
   callingOf,
   callOf,
   fetchOf,
+  limitsOf,
   loadingOf,
   outageOf,
   type Picked,
@@ -40,10 +41,7 @@ export function tabsOf(seed: number, store: StoreKind, hints: boolean): Scenario
     seed,
     store,
     hints,
-    concurrency,
-    perOrigin: chance.between(1, concurrency),
-    ...(chance.chance(0.4) ? { strips: true } : {}),
-    ...(chance.chance(0.3) ? { capacity: chance.between(7, 9) } : {}),
+    ...limitsOf(chance, concurrency),
     processes: Array.from({ length: tabs }, () => ({
       persist: chance.chance(0.3) ? 'before-send' : 'on-failure',
       // one machine, one clock

@@ -1,7 +1,7 @@
 /** From a seed to a scenario: a day of bad luck in a few minutes. */
 
 import { type Dice, dice } from './dice.ts'
-import { answersOf, callOf, crowdOf, fetchOf, loadingOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
+import { answersOf, callOf, crowdOf, fetchOf, limitsOf, loadingOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
 import { tabsOf } from './generate-tabs.ts'
 import { type Act, type CallSpec, PRINCIPALS, type Scenario, type Step, type StoreKind } from './scenario.ts'
 import { withWishes } from './wishes.ts'
@@ -36,10 +36,7 @@ function processesOf(seed: number, { store, hints }: Kind): Scenario {
     seed,
     store,
     hints,
-    concurrency,
-    perOrigin: chance.between(1, concurrency),
-    ...(chance.chance(0.4) ? { strips: true } : {}),
-    ...(chance.chance(0.3) ? { capacity: chance.between(7, 9) } : {}),
+    ...limitsOf(chance, concurrency),
     processes: Array.from({ length: processes }, () => ({
       persist: chance.chance(0.3) ? 'before-send' : 'on-failure',
       offsetMs: chance.chance(0.4) ? chance.between(-90_000, 90_000) : 0,

@@ -18,6 +18,7 @@ import {
 import type { AttemptLog } from '../../../js/api/task.ts'
 import type { Clock } from '../../../js/platform/clock.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
+import { claimOf as claimOfAny, taskOf } from '../sqlite/words.ts'
 
 /** Makes an empty store; terms that are not given are its own. */
 export type Open = (terms: { readonly clock: Clock } & Partial<StoreTerms>) => Promise<TaskStore> | TaskStore
@@ -36,24 +37,13 @@ export const idOf = (n: number): string => `00000000-0000-7000-8000-${n.toString
 export function newTask(n: number, { origin = ORIGIN, ...given }: Wanted = {}): NewTask {
   const principal = given.principal ?? null
   return {
+    ...taskOf(n),
     taskId: idOf(n),
-    idempotencyKey: `key-${n}`,
-    fingerprint: 'print',
-    method: 'POST',
     targetUrl: `${origin}/orders`,
-    headers: { 'content-type': 'text/plain' },
     withheldHeaders: ['authorization'],
     requestInit: { credentials: 'include' },
     lane: laneName(principal, origin),
-    principal,
     policy: { policyId: 'default', maxAttempts: 5, totalBudgetMs: 86_400_000, keyTtlMs: 86_400_000 },
-    deadlineInMs: 86_400_000,
-    dueInMs: 0,
-    attemptNumber: 0,
-    phase: -1,
-    previousDelayMs: 0,
-    priority: 0,
-    home: null,
     schema: schemaOf(given),
     ...given,
   }
@@ -64,16 +54,7 @@ export const at =
   (since: number, now = since): (() => Declared) =>
   () => ({ since, now })
 
-export const claimOf = (given: Partial<Claim> = {}): Claim => ({
-  limit: 100,
-  leaseMs: LEASE_MS,
-  total: 1_000,
-  perLane: 1_000,
-  lanes: 'any',
-  principal: null,
-  skipHomes: [],
-  ...given,
-})
+export const claimOf = (given: Partial<Claim> = {}): Claim => ({ ...claimOfAny(100), ...given })
 
 export const logOf = (taskId: string, given: Partial<AttemptLog> = {}): AttemptLog => ({
   taskId,
