@@ -18,7 +18,7 @@ const TOUCHES = [
   [/^tests\/(size|bundle)\.ts$/, BUT_NATIVE],
   [/^sim\//, ['sim', 'js', 'browser']],
   [/^benches\//, ['js', 'browser']],
-  [/^findings\/|^\.github\/|^LICENSE|^SECURITY|^CONTRIBUTING|^\.gitignore$/, ['js']],
+  [/^findings\/|^tests\/wild\/|^\.github\/|^LICENSE|^SECURITY|^CONTRIBUTING|^\.gitignore$/, ['js']],
   [/^site\/|^docs\//, ['js', 'packaging', 'site', 'openapi', 'metrics']],
   [/^examples\/|^README/, ['js', 'packaging', 'workers', 'browser', 'site', 'metrics']],
   [/^js\/service\//, ['js', 'faults', 'browser', 'packaging', 'openapi', 'bodies', 'metrics', 'timed']],

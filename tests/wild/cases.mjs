@@ -13,6 +13,7 @@ const AWAY_MS = 1_500
 export const WINDOW_S = 4
 
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
+const uuid = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/
 const told = /^(retry-after|x-?retry|rate-?limit|x-rate-?limit)|idempot|replay/
 
 /** The headers that say when to come again, or that an answer is a replay. */
@@ -22,7 +23,7 @@ export const tellingHeaders = (headers) =>
 export const shown = ({ status, headers, isTorn }) =>
   [
     isTorn ? `${status}, then a reset` : status || 'no answer',
-    ...Object.entries(tellingHeaders(headers)).map(([name, value]) => `\`${name}: ${value}\``),
+    ...Object.entries(tellingHeaders(headers)).map(([name, value]) => `\`${name}: ${value.replace(uuid, 'KEY')}\``),
   ].join(', ')
 
 const isMarked = ({ headers }) =>
