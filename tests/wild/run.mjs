@@ -1,6 +1,5 @@
 // `npm run wild -- [words]`: real servers and libraries on the loopback, each asked by plain HTTP and then by a queue with its defaults; the
 // table of docs/wild.md is what came of it. `words`: the rows with one of them in their name; all others stay as they are.
-
 import { main, StepError, step, tell } from '../../scripts/lib/steps.mjs'
 import { cases, shown, tellingHeaders } from './cases.mjs'
 import gateways from './rows/gateways.mjs'
@@ -8,7 +7,7 @@ import keysNode from './rows/keys-node.mjs'
 import keysPython from './rows/keys-python.mjs'
 import limits from './rows/limits.mjs'
 import own from './rows/own.mjs'
-import { install, start, versionOf } from './start.mjs'
+import { install, start } from './start.mjs'
 import { writeTable } from './table.mjs'
 
 const rows = [...keysNode, ...keysPython, ...limits, ...gateways, ...own]
@@ -17,8 +16,7 @@ const isAsGuessed = ({ status, headers }, seen) =>
   status === seen.status && headers.join() === Object.keys(tellingHeaders(seen.headers)).sort().join()
 
 async function runRow(row, results) {
-  const folder = await install(row)
-  const version = await versionOf(row)
+  const { folder, version } = await install(row)
   for (const name of row.cases) {
     await step(`  ${row.name} ${version}: ${name}`, async () => {
       // anew for each case, so that none sees the bans and the keys of another

@@ -56,27 +56,36 @@ const installers = {
   },
 }
 
-/** @returns {Promise<string>} the folder, which rows of one package share */
+/** The folder, which rows of one package share, and the version in it. */
 export async function install(row) {
+  const version = await versionOf(row)
   const folder = at('target', 'wild', row.packages[0].replaceAll(/[^\w.-]+/g, '-'))
   const stamp = join(folder, 'installed.json')
-  const wanted = JSON.stringify([row.from, row.packages])
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return folder
+  // Debian's are not pinned by the row: a newer one is unpacked anew
+  const wanted = JSON.stringify([row.from, row.packages, ...(row.from === 'debian' ? [version] : [])])
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return { folder, version }
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await installers[row.from](folder, row.packages)
   writeFileSync(stamp, wanted)
-  return folder
+  return { folder, version }
 }
 
-/** The version that runs: as the row pins it, or as Debian has it. */
-export async function versionOf({ from, packages: [main] }) {
+/** As the row pins it, or as Debian has it. */
+async function versionOf({ from, packages: [main] }) {
   if (from === 'debian') {
     const { stdout } = await run('apt-cache', ['policy', main])
     return /Candidate: (?:\d+:)?([\d.]+)/.exec(stdout)?.[1] ?? 'unknown'
   }
   return main.slice(main.lastIndexOf(from === 'npm' ? '@' : '==') + (from === 'npm' ? 1 : 2))
 }
+
+/** Servers under way. They have process groups of their own, so a signal to this process does not reach them. */
+const running = new Set()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+process.once('exit', () => {
+  for (const pid of running) process.kill(-pid, 'SIGKILL')
+})
 
 const programs = {
   npm: ({ folder }) => [process.execPath, ['app.mjs'], folder],
@@ -89,7 +98,7 @@ const programs = {
   debian: (place, row) => row.command(place),
 }
 
-/** The server of a row, and what it stands before, if it is a gateway. */
+/** The server of a row, and the origin behind it if it is a gateway. */
 export async function start(row, folder) {
   const ledger = join(folder, 'ledger.txt')
   writeFileSync(ledger, '')
@@ -111,6 +120,7 @@ export async function start(row, folder) {
   if (row.from === 'debian') env.LD_LIBRARY_PATH = libraries.join(':')
   // a group of its own, so that its workers end with it
   const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  if (child.pid !== undefined) running.add(child.pid)
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (data) => {
@@ -118,7 +128,10 @@ export async function start(row, folder) {
     })
   }
   const ended = new Promise((resolve) => {
-    child.once('exit', resolve)
+    child.once('exit', () => {
+      running.delete(child.pid)
+      resolve()
+    })
     child.once('error', (error) => {
       said = error.message
       resolve()
@@ -149,7 +162,7 @@ export async function start(row, folder) {
   return server
 }
 
-/** What a gateway stands before: a server that does `work`, and can go away and come back on its port. */
+/** What is behind a gateway: a server that does `work`, and can go away and come back on its port. */
 async function startOrigin(ledger) {
   process.env.LEDGER = ledger
   const { work } = await import('./work.mjs')

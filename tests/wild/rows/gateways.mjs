@@ -1,5 +1,6 @@
 // Gateways of Debian before an origin that is away, or slower than they wait; and one that limits.
 import { join } from 'node:path'
+import { WINDOW_S } from '../cases.mjs'
 
 const cases = ['dead', 'slow']
 
@@ -75,6 +76,7 @@ export default [
     from: 'debian',
     packages: ['haproxy'],
     cases: ['limited', ...cases],
+    // its rate slides, and forgets a request after twice the time that is given
     files: ({ port, origin }) => ({
       'haproxy.cfg': `
 defaults
@@ -84,7 +86,7 @@ defaults
   timeout server 1s
 frontend front
   bind 127.0.0.1:${port}
-  stick-table type ip size 1k expire 1m store http_req_rate(4s)
+  stick-table type ip size 1k expire 1m store http_req_rate(${WINDOW_S / 2}s)
   http-request track-sc0 src if METH_GET
   http-request deny deny_status 429 if METH_GET { sc_http_req_rate(0) gt 2 }
   default_backend back
