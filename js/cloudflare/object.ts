@@ -169,6 +169,11 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
     return this.#ask(async () => (await this.#store.unpark?.({})) ?? 0)
   }
 
+  /** Makes due now what waits for its own curve, as `RetryQueue.flush` does, and the alarm with it. Says how many. */
+  flush(): Promise<number> {
+    return this.#ask((queue) => queue.flush())
+  }
+
   stats(): Promise<QueueStats> {
     return this.#ask((queue) => queue.stats())
   }

@@ -1,6 +1,6 @@
 /** A clock that moves only when told. */
 
-import type { Clock } from '../platform/clock.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 import { nextTurn } from '../platform/turn.ts'
 
 export interface FakeClock extends Clock {
@@ -61,14 +61,16 @@ export function fakeClock(startAt: number = START): FakeClock {
     step(ms) {
       wall += ms
     },
-    settle,
+    settle: () => settle(),
     get timers() {
       return timers.size
     },
   }
 }
 
-/** Ten turns of the event loop: reading a body or starting the core takes a few of them. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await (nextTurn() ?? new Promise((resolve) => setTimeout(resolve)))
+type Later = (then: () => void) => unknown
+
+/** Ten turns of the event loop: reading a body or starting the core takes a few of them. `later`: a real timer, where there are no messages. */
+export async function settle(later: Later = (then) => systemClock.after(0, then)): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await (nextTurn() ?? new Promise<void>(later))
 }

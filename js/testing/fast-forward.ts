@@ -10,14 +10,15 @@ interface FakeTimers {
   tickAsync(ms: number): Promise<number>
   /** The platform's own, where it is replaced. */
   readonly _setTimeout?: typeof setTimeout
+  readonly _setImmediate?: typeof setImmediate
 }
 
-/** So many looks at what is under way, each later than the one before, take a second of real time; what is left waits for fake time. */
-const LOOKS = 44
+/** So many looks at what is under way, each a millisecond later than the one before, take a second of real time, or ten. */
+const [SECOND, TEN_SECONDS] = [44, 141]
 
 /**
- * Lets `ms` of fake time pass, and real I/O between two timers: the core loads, and each attempt in flight gets its answer, if it comes
- * within a second of real time. Throws a TypeError where no fake timers are on.
+ * Lets `ms` of fake time pass, and real I/O between two timers: the core loads, for which it has ten seconds of real time, and each
+ * attempt in flight gets its answer, if it comes within one. Throws a TypeError where no fake timers are on.
  *
  * @example
  * vi.useFakeTimers()
@@ -31,39 +32,44 @@ export async function fastForward(queue: RetryQueue, ms: number): Promise<void> 
     const how = "vi.useFakeTimers(), jest.useFakeTimers() or Sinon's useFakeTimers()"
     throw new TypeError(`fastForward: expected fake timers: call ${how} first, or give the queue a fakeClock()`)
   }
-  const work = new UnderWay(queue, clock._setTimeout ?? setTimeout)
-  await work.end()
-  for (let left = ms; left >= 0; left -= MAX_TIMER_MS) {
-    let isOver = false
-    const end = () => {
-      isOver = true
+  const { setImmediate } = globalThis
+  // no time, and by it Node's own fetch goes on
+  if (clock._setImmediate) globalThis.setImmediate = clock._setImmediate
+  try {
+    const work = new UnderWay(queue, clock)
+    await work.end()
+    for (let left = ms; left >= 0; left -= MAX_TIMER_MS) {
+      let isOver = false
+      const end = () => {
+        isOver = true
+      }
+      setTimeout(end, Math.min(left, MAX_TIMER_MS))
+      while (!isOver) {
+        await clock.nextAsync()
+        await work.end()
+      }
     }
-    setTimeout(end, Math.min(left, MAX_TIMER_MS))
-    while (!isOver) {
-      await clock.nextAsync()
-      await work.end()
-    }
+  } finally {
+    if (clock._setImmediate) globalThis.setImmediate = setImmediate
   }
-  // what is due at that very moment
-  await clock.tickAsync(0)
-  await work.end()
 }
 
 /** What a queue does that takes real time. */
 class UnderWay {
   readonly #queue: RetryQueue
-  readonly #setTimeout: typeof setTimeout
+  readonly #clock: FakeTimers
   /** Attempts begun when what is under way was last waited for in vain. */
   #hung = -1
 
-  constructor(queue: RetryQueue, real: typeof setTimeout) {
+  constructor(queue: RetryQueue, clock: FakeTimers) {
     this.#queue = queue
-    this.#setTimeout = real
+    this.#clock = clock
   }
 
   /** Resolves when all that is left waits for fake time. */
   async end(): Promise<void> {
-    const later = this.#setTimeout
+    // as a function of its own: a browser's takes no other object for `this`
+    const later = this.#clock._setTimeout ?? setTimeout
     let isIdle = false
     let isLoading = true
     const idle = () => {
@@ -75,12 +81,14 @@ class UnderWay {
     this.#queue.idle().then(idle, idle)
     this.#queue.ready.then(loaded, loaded)
     for (let looks = 0; ; looks++) {
-      await settle()
+      // what is due at this very moment
+      await this.#clock.tickAsync(0)
+      await settle((then) => later(then, 0))
       const { inFlight, depth, attempts } = this.#queue.stats({ allPrincipals: true })
       // a call that is no task is at its first attempt
       const isBusy = isLoading || (!isIdle && (inFlight > 0 || depth === 0))
       if (!isBusy || attempts === this.#hung) return
-      if (looks === LOOKS) this.#hung = attempts
+      if (looks === (isLoading ? TEN_SECONDS : SECOND)) this.#hung = attempts
       await new Promise((resolve) => later(resolve, looks))
     }
   }

@@ -9,6 +9,8 @@ import { StepError } from '../lib/steps.mjs'
 /** Where time and timers may be the host's own, and why. */
 const EXCEPTIONS = new Map([
   ['js/platform/clock.ts', 'it is the clock'],
+  ['js/runner/wake-timer.ts', 'it looks whether fake timers are on'],
+  ['js/testing/fast-forward.ts', 'it moves fake timers'],
   ['js/core/generated/queue/glue.js', "the browser's wake-up timer is the core's: gloo-timers"],
 ])
 
