@@ -10,7 +10,7 @@ interface FakeTimers {
   tickAsync(ms: number): Promise<number>
   /** The platform's own, where it is replaced. */
   readonly _setTimeout?: typeof setTimeout
-  readonly _setImmediate?: typeof setImmediate
+  readonly _setImmediate?: unknown
 }
 
 /** So many looks at what is under way, each a millisecond later than the one before, take a second of real time, or ten. */
@@ -32,9 +32,10 @@ export async function fastForward(queue: RetryQueue, ms: number): Promise<void> 
     const how = "vi.useFakeTimers(), jest.useFakeTimers() or Sinon's useFakeTimers()"
     throw new TypeError(`fastForward: expected fake timers: call ${how} first, or give the queue a fakeClock()`)
   }
-  const { setImmediate } = globalThis
-  // no time, and by it Node's own fetch goes on
-  if (clock._setImmediate) globalThis.setImmediate = clock._setImmediate
+  const host = globalThis as { setImmediate?: unknown }
+  const { setImmediate } = host
+  // it takes no time, and Node's own fetch goes on by it
+  if (clock._setImmediate) host.setImmediate = clock._setImmediate
   try {
     const work = new UnderWay(queue, clock)
     await work.end()
@@ -50,7 +51,7 @@ export async function fastForward(queue: RetryQueue, ms: number): Promise<void> 
       }
     }
   } finally {
-    if (clock._setImmediate) globalThis.setImmediate = setImmediate
+    if (clock._setImmediate) host.setImmediate = setImmediate
   }
 }
 
