@@ -34,16 +34,15 @@ export function mayPass(call: Call, finished: Finished, queue: RetryHooks): bool
 }
 
 /** Whether it failed for a transient reason, which tells of its server: as the core has it (`src/http/classify.rs`) of a first attempt. */
-export function isTransient({ policy, key }: Call, { outcome, answer, status }: Finished): boolean {
+export function isTransient({ policy }: Call, { outcome, answer, status }: Finished): boolean {
   if (outcome >= FINAL_FROM) return false
-  const isLimit = status === 403 || (status === 409 && key !== null)
-  if (answer && !isInterim(status))
-    return policy.retryableStatusCodes.includes(status) || (isLimit && answer.header('retry-after') !== null)
+  // an interim status, in place of the answer that follows it, is none; 101 is one, and 0 that of an answer that shows none
+  if (answer && (status < 100 || status > 199 || status === 101)) {
+    const asks = (status === 403 || status === 409) && answer.header('retry-after')
+    return policy.retryableStatusCodes.includes(status) || !!asks
+  }
   return outcome === OUTCOME_TIMED_OUT ? policy.retryTimeouts : policy.retryNetworkErrors
 }
-
-/** A status that another follows, the answer; 101 is one, 0 is that of an answer that shows none. Some platform gave it for an answer. */
-const isInterim = (status: number): boolean => status > 99 && status < 200 && status !== 101
 
 /** Whether a call asks for fresh credentials after this answer to its first attempt. The server has refused it, so nothing was done twice. */
 export const asksAfter = ({ options }: Call, status: number): boolean =>

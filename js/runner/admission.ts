@@ -241,7 +241,7 @@ export class Admission {
     const said = finished.said?.retry
     if (said !== undefined) return said && call.replayable
     const { outcome, status, answer } = finished
-    const asked = answer !== null && answer.header('retry-after') !== null
+    const asked = !!answer?.header('retry-after')
     const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host), asked)
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
   }

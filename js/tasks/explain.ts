@@ -134,7 +134,7 @@ function happened(log: AttemptLog): string {
   const { cause, serverDelayMs, serverDelayUnreadable } = log.data ?? {}
   const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
   if (log.responseStatus !== null)
-    return `${log.responseStatus}${cause === 'in_progress' ? ', its server still works on an earlier attempt' : ''}${asked}`
+    return `${log.responseStatus}${cause === 'in_progress' ? ', still in progress' : ''}${asked}`
   const why = cause && UNSENT.get(cause)
   if (log.errorMessage !== null)
     return log.errorMessage.replace(BLOCKED, '$& (it is down, or CORS refuses the request)')

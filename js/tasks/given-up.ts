@@ -59,10 +59,7 @@ const DIRECTLY = 'send it to the address that answers, or have the server answer
 const ENDINGS: Readonly<Record<string, (typeof WORDS)[ExhaustedReason]>> = {
   [HIDDEN_REDIRECT]: ['its server may have done the work', DIRECTLY],
   [FAILED_GET]: [`${FAILED_GET}, and its server may have done the work`, DIRECTLY],
-  [STORED_FAILURE]: [
-    STORED_FAILURE,
-    `make the call again with a new key, or ${PUT_BACK} once the server has forgotten this one`,
-  ],
+  [STORED_FAILURE]: [STORED_FAILURE, `make the call again with a new key, or ${PUT_BACK} later`],
   [UNEXPECTED]: [UNEXPECTED, `correct policy.expect, or ${PUT_BACK}`],
 }
 

@@ -92,8 +92,7 @@ const saidOf = (said: Finished['said']): number =>
 
 /** Whether an answer says that it was stored under the request's key, and is given again. */
 const isReplayed = (answer: RepeatAnswer | null): boolean =>
-  REPLAYED.some((name) => answer?.header(name)?.toLowerCase() === 'true')
-const REPLAYED = ['idempotent-replayed', 'idempotency-replayed'] as const
+  ['idempotent-replayed', 'idempotency-replayed'].some((name) => answer?.header(name) === 'true')
 
 /** The words on an answer that ends its task by more than its status. */
 function wordsOf(answer: RepeatAnswer, status: number, outcome: number, isEnd: boolean): string | null {
@@ -155,7 +154,7 @@ export class Rulings {
       unusable,
       said: saidOf(said),
       delayMs: said?.delayMs ?? Number.NaN,
-      asked: status >= 400 && answer !== null && answer.header('retry-after') !== null,
+      asked: !!answer?.header('retry-after'),
       replayed: status >= 400 && isReplayed(answer),
     })
     const verdicts = this.#verdicts

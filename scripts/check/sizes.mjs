@@ -27,7 +27,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 84_500,
+    limit: 84_700,
     aim: 50_000,
   },
   {
@@ -59,7 +59,7 @@ const rows = [
     what: 'RetryQueue + wrapFetch',
     by: 'pages',
     source: "export { RetryQueue } from './index.page.js'; export { wrapFetch } from './fetch.js'",
-    limit: 8_850,
+    limit: 8_875,
     aim: 8_000,
   },
   {
@@ -78,7 +78,7 @@ const rows = [
     what: 'service worker, whole',
     by: 'service workers',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 153_300,
+    limit: 153_350,
   },
   {
     // all of a Worker's code; the two modules are files beside it

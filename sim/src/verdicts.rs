@@ -6,7 +6,7 @@ use redrive::time::Millis;
 
 use crate::book::{Book, MOST_SPREAD, Place, Promise, Task};
 use crate::ensure;
-use crate::event::Answer;
+use crate::event::{Answer, Spec};
 use crate::line::{NEVER, sum};
 use crate::range::{Range, range};
 use crate::violation::Violation;
@@ -88,14 +88,11 @@ fn carried(
     let kept = task.phase.is_none_or(|phase| carry.phase == Some(phase));
     ensure!(kept, "S10", "slot {slot} had phase {:?} and takes along {:?}", task.phase, carry.phase);
     task.phase = carry.phase;
-    let at_once =
-        asked(answer) == Some(0) && !refunded && matches!(verdict, Verdict::Retry { authorize: false, .. });
-    let chosen = answer.said.delay.is_some()
-        && !refunded
+    let failed = (!refunded || in_progress(before, answer))
         && matches!(verdict, Verdict::Retry { authorize: false, .. });
-    if at_once || chosen {
+    if failed && (asked(answer) == Some(0) || answer.said.delay.is_some()) {
         // The verdict does not tell the wait that "now", or a hook, has put aside.
-        let (curve, said) = (range(spec, task.attempts, before.previous), carry.previous_delay.get());
+        let (curve, said) = (wait(spec, before, task.refunds, answer), carry.previous_delay.get());
         ensure!(curve.holds(said), "S10", "slot {slot}: {said}, put aside, lies outside {curve:?}");
         task.previous = Some(said);
     }
@@ -227,6 +224,19 @@ fn in_progress(task: &Task, answer: &Answer) -> bool {
     answer.outcome == 0 && answer.status == 409 && task.flags & 2 != 0 && (task.unanswered || answer.asks())
 }
 
+/// Between which waits the policy, or the patience that the answer calls for, may choose. `task` before it, and how many attempts
+/// were given back by then.
+fn wait(spec: &Spec, task: &Task, refunds: u32, answer: &Answer) -> Range {
+    let curve = range(spec, task.attempts, task.previous);
+    if in_progress(task, answer) {
+        curve.at_least(refunds.max(1), 10_000.0, spec)
+    } else if answer.outcome == 0 && answer.status == 429 && asked(answer).is_none() {
+        curve.at_least(task.attempts, 30_000.0, spec)
+    } else {
+        curve
+    }
+}
+
 /// A status that is no answer.
 pub(crate) const fn is_interim(status: u16) -> bool {
     status >= 100 && status < 200 && status != 101
@@ -275,6 +285,7 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     let outcome = if given_back && !refundable { 1 } else { answer.outcome };
     let worth = by_word(worth(promise, task, outcome, answer), task, answer.said.retry);
     let processed = in_progress(task, answer);
+    let was = task.clone();
     let by_gateway = matches!(answer.status, 502..=504 | 520..=524) || is_interim(answer.status);
     task.unanswered |= matches!(outcome, 1..=3 | 9) || (outcome == 0 && by_gateway);
     if worth == Worth::Success {
@@ -331,8 +342,6 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
         task.attempts -= 1;
         task.refunds += 1;
     }
-    let limited = outcome == 0 && answer.status == 429 && asked(answer).is_none();
-    let curve = range(&promise.spec, before, task.previous);
     match worth {
         Worth::Fail(reason) => Expected::Exactly(Verdict::Exhausted(reason)),
         _ if twice => Expected::Exactly(Verdict::Exhausted(Reason::NotRetryable)),
@@ -342,14 +351,10 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
         _ => too_long.unwrap_or(Expected::Again {
             curve: if let Some(ms) = answer.said.delay {
                 Range::exactly(ms)
-            } else if processed {
-                curve.at_least(if task.refunds == 0 { 1 } else { task.refunds }, 10_000.0, &promise.spec)
-            } else if limited {
-                curve.at_least(before, 30_000.0, &promise.spec)
-            } else if asked(answer) == Some(0) && before <= LAST_AT_ONCE {
+            } else if asked(answer) == Some(0) && before <= LAST_AT_ONCE && !processed {
                 Range::NONE
             } else {
-                curve
+                wait(&promise.spec, &was, task.refunds, answer)
             },
             authorize: false,
             counts: true,

@@ -43,9 +43,10 @@ impl Patience {
     /// The wait before asking for the `n`th time, 1 being the first: up to twice `least * 2^(n-1)`, by one uniform draw.
     /// The cap comes last.
     pub fn delay(self, n: u32, r32: u32) -> Millis {
-        let step = self.least.get().saturating_mul(1 << n.saturating_sub(1).min(32));
-        let more = (u128::from(step).wrapping_mul(u128::from(r32)) >> 32) as u64;
-        Millis::new(step.saturating_add(more)).min(self.cap)
+        // Below 2^20, which is beyond every cap.
+        let step = self.least.get().wrapping_mul(1 << n.saturating_sub(1).min(9));
+        let more = step.wrapping_mul(u64::from(r32)) >> 32;
+        Millis::new(step.wrapping_add(more)).min(self.cap)
     }
 }
 
