@@ -15,7 +15,7 @@ const parts = [
   ['queue: boundary', /^corequeue|redrive::wasm::queue|CoreQueue/],
   ['timer', /^waketimer|redrive::wasm::timer|gloo_timers|WakeTimer/],
   ['curves, policies, schedule', /redrive::(policy|error|wait::(backoff|schedule))|^backoff_|^calculate_/],
-  ['Retry-After, dates', /redrive::http::(retry_after|http_date)|^server_delay/],
+  ['Retry-After, dates', /redrive::http::(asked|retry_after|reset|http_date)|^said/],
   ['RateLimit', /redrive::http::(ratelimit|structured)|^parse_rate_limit/],
   ['crowds, storms', /\bsim::|^lab(crowd|frontier|outage)_/],
   ['secrets in URLs', /redrive::request::url_secrets|^url_secrets/],

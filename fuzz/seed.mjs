@@ -88,6 +88,7 @@ const seeds = {
   retry_after: [
     ...rows('retry-after').map((row) => answer(row.now, row.header, undefined, row.date)),
     ...rows('server-delay').map((row) => answer(row.now, row.retryAfter, row.retryAfterMs, row.date)),
+    ...rows('asked').map(({ now, lines }) => answer(now, null, ...lines.map(([name, value]) => `${name}:${value}`))),
   ],
   ratelimit: rows('ratelimit').map((row) => Buffer.from(row.header)),
   json: rows('canonical-json').map((row) => (row.textHex ? Buffer.from(row.textHex, 'hex') : Buffer.from(row.text))),

@@ -16,7 +16,9 @@ const groups = {
     seconds: 40,
   },
   retry_after: {
-    files: ['retry_after', 'http_date', 'ratelimit', 'structured'].map((name) => `src/http/${name}.rs`),
+    files: ['asked', 'retry_after', 'reset', 'http_date', 'ratelimit', 'structured'].map(
+      (name) => `src/http/${name}.rs`,
+    ),
     tests: ['server_vectors', 'server_properties', 'fuzz_corpus'],
     seconds: 30,
   },

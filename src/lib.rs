@@ -11,7 +11,7 @@
 //! |---|---|
 //! | what to start, what has ended, when to look again | [`queue::Queue`] |
 //! | how long to wait | [`policy::Policy`], [`backoff::delay`], [`schedule::schedule`] |
-//! | what a server asked for | [`retry_after::server_delay`], [`ratelimit::parse_rate_limit`], [`reset::reset_delay`] |
+//! | what a server asked for | [`asked::said`], [`retry_after::parse_retry_after`], [`ratelimit::parse_rate_limit`], [`reset::reset_delay`] |
 //! | what a server that struggles is spared | [`gates::Gates`], [`breaker::Breaker`], [`budget::RetryBudget`] |
 //! | whether another attempt is worth it | [`classify::classify`] |
 //! | which headers may be kept, which parts of a URL are secret | [`headers::classify_name`], [`headers::looks_secret`], [`url_secrets::url_secrets`] |
@@ -87,7 +87,7 @@ mod wait;
 
 // Folders are for those who work on the crate; its users name a module and not the folder it lies in.
 pub use gates::{breaker, budget};
-pub use http::{classify, ratelimit, reset, retry_after};
+pub use http::{asked, classify, ratelimit, reset, retry_after};
 #[doc(no_inline)]
 pub use outcome as task;
 pub use policy::curve;

@@ -1,8 +1,9 @@
-//! `Retry-After`, `retry-after-ms` and HTTP dates.
+//! `Retry-After`, `retry-after-ms`, HTTP dates, and what a response says in all of its lines.
 //!
-//! A byte that says which headers are there, `now` as eight, then the values between line feeds.
+//! A byte that says which headers are there, `now` as eight, then the values between line feeds. All of the bytes are lines, too.
 
-use redrive::retry_after::{Asked, parse_retry_after, parse_retry_after_ms, server_delay};
+use redrive::asked::{Asked, Said, said};
+use redrive::retry_after::{parse_retry_after, parse_retry_after_ms};
 use redrive::time::Millis;
 
 use super::input::Input;
@@ -16,6 +17,7 @@ pub fn check(bytes: &[u8]) {
     };
     let (header, ms, date) = (value(1), value(2), value(4));
     asked(header, ms, date, now);
+    lines(bytes, now);
     seconds(header.unwrap_or(&[]), date, now);
     milliseconds(ms.unwrap_or(&[]));
     // Any number made of all bytes does for the date.
@@ -32,7 +34,24 @@ fn asked(header: Option<&[u8]>, ms: Option<&[u8]>, date: Option<&[u8]>, now: Mil
         None if header.is_none() && ms.is_none() => Asked::Nothing,
         None => Asked::Unusable,
     };
-    assert_eq!(server_delay(header, ms, date, now), expected);
+    let fields = [("retry-after:", header), ("retry-after-ms:", ms), ("date:", date)];
+    let line =
+        |(name, value): (&str, Option<&[u8]>)| value.map(|value| [name.as_bytes(), value, b"\n"].concat());
+    let lines: Vec<u8> = fields.into_iter().filter_map(line).flatten().collect();
+    assert_eq!(said(&lines, 503, true, now).delay, expected);
+}
+
+/// Any bytes are lines: saying them twice is saying them once, a longer wait beside them is heard, and a success asks for nothing.
+fn lines(lines: &[u8], now: Millis) {
+    let read = |lines: &[u8], failed| said(lines, 429, failed, now);
+    let all = read(lines, true);
+    assert_eq!(read(lines, false), Said { delay: Asked::Nothing, limit: all.limit });
+    assert!(all.limit.is_none_or(|limit| limit.remaining == 0));
+    if lines.iter().filter(|byte| **byte == b'\n').count() < 20 {
+        assert_eq!(read(&[lines, b"\n", lines].concat(), true), all);
+        let most = [lines, b"\nx-ms-retry-after-ms:9007199254740992"].concat();
+        assert_eq!(read(&most, true).delay, Asked::Wait(Millis::MAX));
+    }
 }
 
 fn seconds(header: &[u8], date: Option<&[u8]>, now: Millis) {

@@ -161,6 +161,19 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     this.becameGet = becameGet
   }
 
+  eachHeader(take: (name: string, value: string) => void): void {
+    const { headers }: { readonly headers?: Partial<Headers> } = this.response
+    if (headers?.forEach) {
+      headers.forEach((value, name) => {
+        take(name, value)
+      })
+      return
+    }
+    // a `fetch` of the user's own may give what can only be asked
+    const value = this.header('retry-after')
+    if (value !== null) take('retry-after', value)
+  }
+
   override deliver(): Response {
     if (this.#body === 'gone') return withoutBody(this.response)
     this.#body = 'given'

@@ -105,6 +105,8 @@ export interface FetchForm {
 
 /** An answer that a task can look into before it is delivered. */
 export interface RepeatAnswer extends Answer, WithBody {
+  /** Gives each line of its headers, names in any case. Values of one name may come as several lines, or joined by commas. */
+  eachHeader(take: (name: string, value: string) => void): void
   /** Its request was not safe, and a redirect has made a GET of it, or may have: the platform tells little of those that it follows. */
   readonly becameGet?: boolean
   /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */

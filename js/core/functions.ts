@@ -27,7 +27,7 @@ import { PRINCIPAL, SCOPE_KEY } from '../options/queue-rules.ts'
 import { SANITIZE_RULES, type SanitizeOptions } from '../options/sanitize.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { HeadersLike } from '../platform/web.ts'
-import { CIRCUITS, NONE, RETRY_DECISIONS } from './codes.ts'
+import { CIRCUITS, RETRY_DECISIONS } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { Keys } from './keys.ts'
 import { policyFields } from './policy-row.ts'
@@ -159,7 +159,9 @@ export function makeCore(engine: Engine, keys: Keys): Core {
   const parseRetryAfter = (header: string, now: number): number | null => {
     follow('header', header, anyText)
     follow('now', now, TIME)
-    const delay = glue.server_delay(scratch.text(header), NONE, NONE, NONE, NONE, 0, now)
+    // a line feed is as unusable as any other control character, and would end the line
+    const length = scratch.text(`retry-after:${header.replaceAll('\n', '\0')}`)
+    const [delay = -1] = glue.said(length, 0, true, now)
     return delay >= 0 ? delay : null
   }
   return {

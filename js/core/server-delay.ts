@@ -1,7 +1,6 @@
-/** Reads the fields of an answer that name a wait, and has the core turn them into delays. */
+/** Picks the lines of an answer's headers that may name a wait, and has the core turn them into delays: which count is decided there. */
 
 import type { RepeatAnswer } from '../call/transport.ts'
-import { NONE } from './codes.ts'
 import type { Engine } from './engine.ts'
 
 export interface ServerDelay {
@@ -13,41 +12,37 @@ export interface ServerDelay {
   readonly partitioned: boolean
 }
 
-const NO_LIMIT = { rateLimitMs: Number.NaN, partitioned: false } as const
-const NOTHING: ServerDelay = { serverDelayMs: Number.NaN, ...NO_LIMIT }
-
-/** When a quota begins anew: of the older drafts, of GitHub and many others, of X and others. The field beside it says what is left. */
-const RESETS = ['ratelimit-reset', 'x-ratelimit-retry-after', 'x-ratelimit-reset', 'x-rate-limit-reset'] as const
+const NOTHING: ServerDelay = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN, partitioned: false }
+const NAMES_A_WAIT = /retry-after|rate-?limit/i
 
 /** `listed`: statuses that the policy takes for failures. */
 export function serverDelayOf(
-  engine: Engine,
+  { glue, scratch }: Engine,
   answer: RepeatAnswer | null,
   listed: readonly number[],
   now: number,
 ): ServerDelay {
   if (!answer) return NOTHING
-  const failed = answer.status >= 400 || listed.includes(answer.status)
-  const limit = answer.header('ratelimit')
-  const limits = limit === null ? NO_LIMIT : rateLimit(engine, limit)
-  // the field of the standard is the better one, where it names a wait
-  const serverDelayMs = failed ? serverDelay(engine, answer, Number.isNaN(limits.rateLimitMs), now) : Number.NaN
-  return { serverDelayMs, ...limits }
+  const { status } = answer
+  const failed = status >= 400 || listed.includes(status)
+  let lines = ''
+  if (failed) {
+    answer.eachHeader((name, value) => {
+      if (NAMES_A_WAIT.test(name)) lines += line(name.toLowerCase(), value)
+    })
+  } else {
+    const limit = answer.header('ratelimit')
+    if (limit !== null) lines = line('ratelimit', limit)
+  }
+  if (lines === '') return NOTHING
+  const text = line('date', answer.header('date') ?? '') + lines
+  const [serverDelayMs = Number.NaN, rateLimitMs = Number.NaN, partitioned] = glue.said(
+    scratch.text(text),
+    status,
+    failed,
+    now,
+  )
+  return { serverDelayMs, rateLimitMs, partitioned: partitioned === 1 }
 }
 
-function serverDelay({ glue, scratch }: Engine, answer: RepeatAnswer, readsReset: boolean, now: number): number {
-  let reset: string | undefined
-  if (readsReset) for (const name of RESETS) if (reset === undefined && answer.header(name) !== null) reset = name
-  const waits = [answer.header('retry-after'), answer.header('retry-after-ms')]
-  if (waits[0] === null && waits[1] === null && !reset) return Number.NaN
-  const names = reset ? ['date', reset, reset.replace(/reset$|retry-after$/, 'remaining')] : ['date']
-  const values = [...waits, ...names.map((name) => answer.header(name))]
-  const lengths = scratch.all(values.map((value) => value ?? ''))
-  const length = (i: number) => ((values[i] ?? null) === null ? NONE : (lengths[i] ?? 0))
-  return glue.server_delay(length(0), length(1), length(2), length(3), length(4), answer.status, now)
-}
-
-function rateLimit({ glue, scratch }: Engine, header: string): Omit<ServerDelay, 'serverDelayMs'> {
-  const [remaining, resetMs = Number.NaN, partitioned] = glue.parse_rate_limit(scratch.text(header))
-  return remaining === 0 ? { rateLimitMs: resetMs, partitioned: partitioned === 1 } : NO_LIMIT
-}
+const line = (name: string, value: string): string => `${name}:${value}\n`

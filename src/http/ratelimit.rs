@@ -1,11 +1,11 @@
 //! The rest of a server's quota, from the `RateLimit` header.
 //!
 //! A server that says how much it will still take spares itself the refusals. The field is that
-//! of draft-ietf-httpapi-ratelimit-headers (07 and later): a List of Strings with parameters, as
+//! of draft-ietf-httpapi-ratelimit-headers (08 and later): a List of Strings with parameters, as
 //! `"default";r=50;t=30`. Malformed fields must be ignored, says the draft, and a structured
-//! field is read whole or not at all, so a fault anywhere makes nothing of everything. Not read:
-//! the names of the policies, `RateLimit-Policy`, and the form of an older draft
-//! (`limit=100, remaining=5, reset=3`). Fields of their own for each number are in `reset.rs`.
+//! field is read whole or not at all, so a fault anywhere makes nothing of everything. In draft 07 it
+//! was a Dictionary, `limit=100, remaining=5, reset=3`, which servers still send. Not read: the names of
+//! the policies and `RateLimit-Policy`. Fields of their own for each number are in `reset.rs`.
 #![forbid(unsafe_code)]
 
 use super::structured::{Bare, Scanner};
@@ -28,10 +28,13 @@ pub struct RateLimit {
 /// asks for a String, and a structured field of another type has to be ignored). Its parameters
 /// are `r`, which has to be there, and `t`, in seconds, both Integers of at least 0, and `pk`, the
 /// key of a partition: of what type does not matter. Others (`qu`, a vendor's) are comments, but
-/// have to be well-formed. Of several items the one with the least left counts, among equals one
+/// have to be well-formed. In a Dictionary `remaining` has to be there, and stands for `r` as `reset` does for `t`. Of several items the one with the least left counts, among equals one
 /// that binds all partitions, then the one with the longest reset; none is shorter than any.
 pub fn parse_rate_limit(header: &[u8]) -> Option<RateLimit> {
     let mut scanner = Scanner::new(header);
+    if !header.trim_ascii_start().starts_with(b"\"") {
+        return dictionary(&mut scanner);
+    }
     let mut binding = service_limit(&mut scanner)?;
     while scanner.goes_on()? {
         let limit = service_limit(&mut scanner)?;
@@ -53,6 +56,25 @@ fn service_limit(scanner: &mut Scanner<'_>) -> Option<RateLimit> {
         _ => {}
     })?;
     let Bare::String = name else { return None };
+    limited(available, window, partitioned)
+}
+
+/// The form of draft 07. Of equal keys the last counts (RFC 9651, 4.2.2).
+fn dictionary(scanner: &mut Scanner<'_>) -> Option<RateLimit> {
+    let (mut available, mut window) = (None, None);
+    loop {
+        match scanner.member()? {
+            (b"remaining", value) => available = Some(value),
+            (b"reset", value) => window = Some(value),
+            _ => {}
+        }
+        if !scanner.goes_on()? {
+            return limited(available, window, false);
+        }
+    }
+}
+
+fn limited(available: Option<Bare>, window: Option<Bare>, partitioned: bool) -> Option<RateLimit> {
     let reset = match window {
         Some(seconds) => Some(Millis::new(count(seconds)?.wrapping_mul(1000))),
         None => None,

@@ -1,13 +1,14 @@
 //! When a quota begins anew, from the fields that servers send in place of `RateLimit` and `Retry-After`:
-//! `RateLimit-Reset` of the older drafts, `X-RateLimit-Reset` of GitHub and many others.
+//! `RateLimit-Reset` of the older drafts, `X-RateLimit-Reset` of GitHub and many others, `X-RateLimit-Reset-After` of Discord,
+//! `X-RateLimit-Reset-Requests` of OpenAI and Groq.
 //!
 //! There is no standard for them. Some say in how many seconds, some at which second of the epoch, a
-//! few in milliseconds, and the size of the number tells which. Servers send them with every answer,
-//! so they name a wait only where the quota is said, or known, to be used up.
+//! few in milliseconds, and the size of the number tells which; some write a duration as Go prints it (`1m30s`, `20ms`). Servers
+//! send them with every answer, so they name a wait only where the quota is said, or known, to be used up.
 #![forbid(unsafe_code)]
 
 use super::http_date::parse_http_date;
-use super::retry_after::{largest, leading_digits};
+use super::retry_after::{Decimal, largest, number};
 use crate::time::Millis;
 
 /// From here on a number of seconds is a time: as a delay it would be 31 years.
@@ -16,6 +17,15 @@ const EPOCH_SECONDS: u64 = 1_000_000_000;
 const EPOCH_MS: u64 = 1_000_000_000_000;
 /// From here on, the year 2255, it is neither.
 const BEYOND: u64 = 9_000_000_000_000;
+
+/// A wait until a quota begins anew. In order: a delay is more than any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reset {
+    /// Whether it was said as a delay, so that clocks do not matter.
+    pub is_delay: bool,
+    /// More than none.
+    pub wait: Millis,
+}
 
 /// How long to wait from `now` until the quota begins anew; `None` where it is not used up, or nothing can be read.
 ///
@@ -29,14 +39,18 @@ pub fn reset_delay(
     status: u32,
     date: Option<&[u8]>,
     now: Millis,
-) -> Option<Millis> {
+) -> Option<Reset> {
+    let seconds = |value: &[u8]| number(value, 1000);
     let used_up = match remaining {
-        Some(left) => largest(left, &number) == Some(Millis::ZERO),
+        Some(left) => largest(left, &seconds) == Some(Millis::ZERO),
         None => matches!(status, 429 | 503),
     };
-    let number = largest(reset, &number).filter(|_| used_up)?.get();
+    let number =
+        largest(reset, &|value| seconds(value).or_else(|| duration(value))).filter(|_| used_up)?.get();
     let until = match number / 1000 {
-        0..EPOCH_SECONDS => return (number > 0).then_some(Millis::new(number)),
+        0..EPOCH_SECONDS => {
+            return (number > 0).then_some(Reset { is_delay: true, wait: Millis::new(number) });
+        }
         EPOCH_SECONDS..EPOCH_MS => number,
         EPOCH_MS..BEYOND => number / 1000,
         _ => return None,
@@ -44,23 +58,24 @@ pub fn reset_delay(
     let now = now.get() as i64;
     let from = date.and_then(|date| parse_http_date(date.trim_ascii(), now)).unwrap_or(now);
     let wait = (until as i64).saturating_sub(from);
-    u64::try_from(wait).ok().filter(|wait| *wait > 0).map(Millis::new)
+    let wait = Millis::new(u64::try_from(wait).ok()?);
+    (wait > Millis::ZERO).then_some(Reset { is_delay: false, wait })
 }
 
-/// A number with three places after its point: seconds in ms, for one.
-fn number(value: &[u8]) -> Option<Millis> {
-    let (whole, rest) = leading_digits(value)?;
-    let whole = Millis::new(whole).get().min(BEYOND).wrapping_mul(1000);
-    let [b'.', fraction @ ..] = rest else {
-        return rest.is_empty().then_some(Millis::new(whole));
-    };
-    let (_, rest) = leading_digits(fraction)?;
-    let mut thousandths: u64 = 0;
-    for place in 0..3 {
-        let digit = fraction.get(place).map_or(0, |digit| digit.wrapping_sub(b'0'));
-        thousandths = thousandths.wrapping_mul(10).wrapping_add(u64::from(digit));
+/// A sum of numbers with units, such as `1m30s` or `2m59.56s`, in ms. A sign, a space, and what is finer than `ms` are not read, nor is 31 years.
+fn duration(mut text: &[u8]) -> Option<Millis> {
+    let mut sum = Millis::ZERO;
+    while !text.is_empty() {
+        let (number, rest) = Decimal::leading(text)?;
+        let (unit, rest) = match rest {
+            [b'm', b's', rest @ ..] => (1, rest),
+            [b's', rest @ ..] => (1000, rest),
+            [b'm', rest @ ..] => (60_000, rest),
+            [b'h', rest @ ..] => (3_600_000, rest),
+            _ => return None,
+        };
+        sum = sum.plus(number.times(unit));
+        text = rest;
     }
-    let finer = fraction.get(3..).unwrap_or_default().iter().any(|digit| *digit != b'0');
-    let thousandths = thousandths.wrapping_add(u64::from(finer));
-    rest.is_empty().then_some(Millis::new(whole.wrapping_add(thousandths)))
+    (sum.get() / 1000 < EPOCH_SECONDS).then_some(sum)
 }

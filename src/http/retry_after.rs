@@ -1,8 +1,9 @@
 //! The wait a server asked for in `Retry-After` or `retry-after-ms`, if it is usable.
 //!
-//! Takes `1*DIGIT` seconds and the three HTTP dates, to the letter of RFC 9110, and refuses the
-//! rest rather than guess: `parseInt` reads `12abc` as 12 and a date as nothing. What is refused
-//! falls back to the policy's curve. `now` is an argument, and so is the response's own `Date`:
+//! Takes seconds and the three HTTP dates, to the letter of RFC 9110 but for one thing: seconds may have a fraction, since
+//! servers send it (`3.98`, in the example of rate-limiter-flexible) and undici, axios-retry and OpenAI's client wait for it. The
+//! rest is refused rather than guessed at: `parseInt` reads `12abc` as 12 and a date as nothing. What is refused falls back to
+//! the policy's curve. `now` is an argument, and so is the response's own `Date`:
 //! a date minus a date of the same clock needs no agreement between clocks.
 //!
 //! Several values reach us as one: `fetch` joins repeated header lines with a comma. The largest
@@ -12,41 +13,11 @@
 use super::http_date::parse_http_date;
 use crate::time::Millis;
 
-/// The request that a response's headers make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// No header that names a wait was there.
-    Nothing,
-    /// There was one, and nothing in it could be used: worth counting, the curve decides.
-    Unusable,
-    /// Wait this long from now.
-    Wait(Millis),
-}
-
-/// The wait that a response asks for, from the values of its headers (`None`: not there, or not
-/// readable across origins; an empty value is there and unusable).
-///
-/// `retry-after-ms` wins where it is usable, since it is the finer of the two; else
-/// `Retry-After`. `date` and `now` are as in [`parse_retry_after`].
-pub fn server_delay(
-    retry_after: Option<&[u8]>,
-    retry_after_ms: Option<&[u8]>,
-    date: Option<&[u8]>,
-    now: Millis,
-) -> Asked {
-    let ms = retry_after_ms.and_then(parse_retry_after_ms);
-    match ms.or_else(|| parse_retry_after(retry_after?, date, now)) {
-        Some(wait) => Asked::Wait(wait),
-        None if retry_after.is_some() || retry_after_ms.is_some() => Asked::Unusable,
-        None => Asked::Nothing,
-    }
-}
-
 /// How long `Retry-After` says to wait from `now`, or `None` if the value is unusable.
 ///
 /// `Retry-After = HTTP-date / delay-seconds` (RFC 9110, 10.2.3). Of several values the largest
-/// valid one counts, and those beside it that are not valid are ignored. Seconds have no sign,
-/// fraction or unit; beyond counting they are [`Millis::MAX`]. Dates are as RFC 9110, 5.6.7,
+/// valid one counts, and those beside it that are not valid are ignored. Seconds have no sign
+/// or unit; a fraction is rounded up to the millisecond, and beyond counting they are [`Millis::MAX`]. Dates are as RFC 9110, 5.6.7,
 /// has them, in any of the three forms, and case counts; one in the past is no wait. Spaces and
 /// tabs around a value are not part of it (RFC 9110, 5.5).
 ///
@@ -59,7 +30,7 @@ pub fn parse_retry_after(header: &[u8], date: Option<&[u8]>, now: Millis) -> Opt
     let now = now.get() as i64;
     let from = date.and_then(|date| parse_http_date(trim(date), now)).unwrap_or(now);
     largest(header, &|value| {
-        delay_seconds(value).or_else(|| {
+        number(value, 1000).or_else(|| {
             let until = parse_http_date(value, from)?;
             Some(Millis::new(u64::try_from(until.saturating_sub(from)).unwrap_or(0)))
         })
@@ -70,18 +41,10 @@ pub fn parse_retry_after(header: &[u8], date: Option<&[u8]>, now: Millis) -> Opt
 ///
 /// No standard has this header. Azure's services send it and Azure's and OpenAI's clients read
 /// it, before `Retry-After`, whose seconds are too coarse for them. It is a number of
-/// milliseconds, `1*DIGIT`; those clients read it as a float, so `1*DIGIT "." 1*DIGIT` is taken
-/// too and rounded up, never to be earlier than asked for. No sign, exponent, unit or date.
+/// milliseconds, rounded up, since those clients read it as a float. No sign, exponent, unit or date.
 /// Several values, spaces and numbers beyond counting are as in [`parse_retry_after`].
 pub fn parse_retry_after_ms(header: &[u8]) -> Option<Millis> {
-    largest(header, &|value| {
-        let (whole, rest) = leading_digits(value)?;
-        let [b'.', fraction @ ..] = rest else {
-            return rest.is_empty().then_some(Millis::new(whole));
-        };
-        let (part, rest) = leading_digits(fraction)?;
-        rest.is_empty().then_some(Millis::new(whole.saturating_add(u64::from(part > 0))))
-    })
+    largest(header, &|value| number(value, 1))
 }
 
 /// The largest that `read` makes of the members of `header`.
@@ -111,14 +74,46 @@ fn trim(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// `delay-seconds = 1*DIGIT`, in ms.
-fn delay_seconds(value: &[u8]) -> Option<Millis> {
-    let (seconds, rest) = leading_digits(value)?;
-    rest.is_empty().then_some(Millis::new(Millis::new(seconds).get().wrapping_mul(1000)))
+/// A number of units of `unit` ms, and nothing else.
+pub(super) fn number(value: &[u8], unit: u64) -> Option<Millis> {
+    let (number, rest) = Decimal::leading(value)?;
+    rest.is_empty().then(|| number.times(unit))
+}
+
+/// `1*DIGIT [ "." 1*DIGIT ]`.
+pub(super) struct Decimal {
+    /// At most 2^53.
+    whole: u64,
+    /// The fraction in millionths, rounded up.
+    millionths: u64,
+}
+
+impl Decimal {
+    /// The number that `text` begins with, and what follows it.
+    pub(super) fn leading(text: &[u8]) -> Option<(Decimal, &[u8])> {
+        let (whole, rest) = leading_digits(text)?;
+        let [b'.', fraction @ ..] = rest else { return Some((Decimal { whole, millionths: 0 }, rest)) };
+        let (_, rest) = leading_digits(fraction)?;
+        let digits = fraction.get(..fraction.len().saturating_sub(rest.len()))?;
+        let (mut millionths, mut place) = (0_u64, 100_000_u64);
+        let mut is_finer = false;
+        for digit in digits.iter().map(|digit| u64::from(digit.wrapping_sub(b'0'))) {
+            millionths = millionths.wrapping_add(digit.wrapping_mul(place));
+            is_finer |= place == 0 && digit > 0;
+            place /= 10;
+        }
+        Some((Decimal { whole, millionths: millionths.wrapping_add(u64::from(is_finer)) }, rest))
+    }
+
+    /// In ms as a number of units of `unit` ms, of an hour at most; rounded up.
+    pub(super) fn times(&self, unit: u64) -> Millis {
+        let part = self.millionths.wrapping_mul(unit).div_ceil(1_000_000);
+        Millis::new(self.whole.saturating_mul(unit).saturating_add(part))
+    }
 }
 
 /// The number that `text` begins with, at least one digit of it, and what follows.
-pub(super) fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
+fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut number, mut rest) = (0_u64, text);
     while let [digit @ b'0'..=b'9', after @ ..] = rest {
         // Beyond 2^53 it only matters that it stays there.

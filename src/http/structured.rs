@@ -1,10 +1,10 @@
-//! The Items of a structured field, one after another.
+//! The members of a structured field, one after another.
 //!
 //! Structured Fields (RFC 9651) exist so that a header is read in one way only: a reader
 //! follows the parsing algorithms of its section 4.2, and drops the whole field at the
-//! first fault. This reads what a List of Items needs and hands on Integers and whether a value
+//! first fault. This reads what a List of Items, or a Dictionary of them, needs and hands on Integers and whether a value
 //! is a String; the other types are checked to the letter and their values dropped. Inner Lists
-//! and Dictionaries are not read. Each byte is looked at once, and nothing is allocated.
+//! are not read. Each byte is looked at once, and nothing is allocated.
 #![forbid(unsafe_code)]
 
 /// A bare item (RFC 9651, 3.3).
@@ -35,16 +35,29 @@ impl<'a> Scanner<'a> {
     /// (RFC 9651, 4.2.3 and 4.2.3.2).
     pub(crate) fn item(&mut self, mut parameter: impl FnMut(&[u8], Bare)) -> Option<Bare> {
         let item = self.bare()?;
-        while self.take(b';') {
-            self.run(SPACE);
-            let key = self.key()?;
-            // A key alone is a Boolean, true.
-            parameter(key, if self.take(b'=') { self.bare()? } else { Bare::Other });
-        }
+        self.parameters(&mut parameter)?;
         Some(item)
     }
 
-    /// Reads the separator between two members of a List: whether there is another (RFC 9651, 4.2.1).
+    /// A member of a Dictionary: its key and its value (RFC 9651, 4.2.2).
+    pub(crate) fn member(&mut self) -> Option<(&'a [u8], Bare)> {
+        let key = self.key()?;
+        // A key alone is a Boolean, true.
+        let value = if self.take(b'=') { self.bare()? } else { Bare::Other };
+        self.parameters(&mut |_, _| {})?;
+        Some((key, value))
+    }
+
+    fn parameters(&mut self, parameter: &mut dyn FnMut(&[u8], Bare)) -> Option<()> {
+        while self.take(b';') {
+            self.run(SPACE);
+            let key = self.key()?;
+            parameter(key, if self.take(b'=') { self.bare()? } else { Bare::Other });
+        }
+        Some(())
+    }
+
+    /// Reads the separator between two members of a List or a Dictionary: whether there is another (RFC 9651, 4.2.1, 4.2.2).
     pub(crate) fn goes_on(&mut self) -> Option<bool> {
         self.run(BLANK);
         if self.rest.is_empty() {

@@ -4,11 +4,9 @@ use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
 use super::text::with_text;
+use crate::http::asked::{self, Asked};
 use crate::http::ratelimit;
-use crate::http::reset::reset_delay;
-use crate::http::retry_after::{self, Asked};
 use crate::policy::Policy;
-use crate::slots::NONE;
 use crate::time::Millis;
 use crate::wait::backoff::{Draw, delay};
 use crate::wait::schedule::schedule;
@@ -53,42 +51,19 @@ pub fn random_u32() -> Result<u32, JsError> {
     getrandom::u32().map_err(no_entropy)
 }
 
-/// The wait that a response asks for from `now`, in ms, at most 2^53; -1: something unusable; NaN: nothing.
-/// The headers Retry-After, retry-after-ms, Date and those of a reset and of what remains until then lie one behind the
-/// other, of these lengths, 4294967295 for one that is not there.
+/// Three numbers of the header lines of a response that may name a wait, as `http/asked.rs` has them: the wait of a failure from `now`,
+/// in ms, at most 2^53 (-1: something unusable; NaN: nothing); how long nothing is left of its quota (NaN: some is, or nothing
+/// was said); and 1 where that is one partition's, else 0.
 #[wasm_bindgen]
-pub fn server_delay(
-    after: u32,
-    #[wasm_bindgen(js_name = afterMs)] after_ms: u32,
-    date: u32,
-    reset: u32,
-    remaining: u32,
-    status: u32,
-    now: f64,
-) -> f64 {
-    let lengths = [after, after_ms, date, reset, remaining];
-    let size = |length: u32| if length == NONE { 0 } else { length as usize };
-    let total = lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(size(*length)));
-    let asked = with_text(total, |mut rest: &mut [u8]| {
-        let [after, after_ms, date, reset, remaining] = lengths.map(|length| {
-            let (head, tail) = std::mem::take(&mut rest).split_at_mut_checked(size(length))?;
-            rest = tail;
-            (length != NONE).then_some(&*head)
-        });
-        let now = Millis::from_f64(now);
-        match retry_after::server_delay(after, after_ms, date, now) {
-            Asked::Wait(wait) => Asked::Wait(wait),
-            other => {
-                let delay = reset.and_then(|reset| reset_delay(reset, remaining, status, date, now));
-                delay.map_or(other, Asked::Wait)
-            }
-        }
-    });
-    match asked {
+pub fn said(length: usize, status: u32, failed: bool, now: f64) -> Vec<f64> {
+    let said = with_text(length, |lines| asked::said(lines, status, failed, Millis::from_f64(now)));
+    let delay = match said.delay {
         Asked::Nothing => f64::NAN,
         Asked::Unusable => -1.0,
         Asked::Wait(wait) => wait.get() as f64,
-    }
+    };
+    let limit = said.limit.and_then(|limit| limit.reset).map_or(f64::NAN, |reset| reset.get() as f64);
+    vec![delay, limit, f64::from(u8::from(said.limit.is_some_and(|limit| limit.partitioned)))]
 }
 
 /// The numbers of a `RateLimit` header: how much is left, in how many ms there is more (NaN: not said), and 1 where that is

@@ -3,8 +3,9 @@
 use crate::common::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use redrive::asked::{Asked, said};
 use redrive::ratelimit::{RateLimit, parse_rate_limit};
-use redrive::retry_after::{Asked, parse_retry_after, parse_retry_after_ms, server_delay};
+use redrive::retry_after::{parse_retry_after, parse_retry_after_ms};
 use redrive::time::Millis;
 
 const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
@@ -149,7 +150,9 @@ proptest! {
         let up = u64::from(more.bytes().any(|digit| digit != b'0'));
         let expected = (!more.is_empty()).then_some(n.saturating_add(up).min(1 << 53));
         prop_assert_eq!(parse_retry_after_ms(fraction.as_bytes()).map(Millis::get), expected);
-        prop_assert_eq!(parse_retry_after(fraction.as_bytes(), None, Millis::ZERO), None);
+        let digits = format!("{more:0<5}")[..5].parse::<u64>().unwrap();
+        let expected = (!more.is_empty()).then_some(n.saturating_mul(1000).saturating_add(digits.div_ceil(100)).min(1 << 53));
+        prop_assert_eq!(parse_retry_after(fraction.as_bytes(), None, Millis::ZERO).map(Millis::get), expected);
     }
 
     #[test]
@@ -158,10 +161,11 @@ proptest! {
     ) {
         let now = Millis::new(now);
         for header in [&header, &date] {
-            if let Asked::Wait(wait) = server_delay(Some(header), Some(header), Some(&date), now) {
+            let names = ["retry-after", "retry-after-ms", "retry-after-a", "ratelimit", "x-ratelimit-reset", "date"];
+            let lines: Vec<&[u8]> = names.iter().flat_map(|name| [name.as_bytes(), b":", header, b"\n"]).collect();
+            if let Asked::Wait(wait) = said(&lines.concat(), 429, true, now).delay {
                 prop_assert!(wait <= Millis::MAX);
             }
-            parse_rate_limit(header);
         }
     }
 
@@ -199,6 +203,8 @@ proptest! {
         seconds in proptest::option::of(member()), ms in proptest::option::of(member()), now in any::<u64>(),
     ) {
         let now = Millis::new(now);
+        let line = |name: &str, value: &Option<String>| value.as_ref().map_or(String::new(), |value| format!("{name}:{value}\n"));
+        let lines = line("retry-after", &seconds) + &line("retry-after-ms", &ms);
         let (seconds, ms) = (seconds.as_deref().map(str::as_bytes), ms.as_deref().map(str::as_bytes));
         let usable = ms.and_then(parse_retry_after_ms);
         let usable = usable.or(seconds.and_then(|seconds| parse_retry_after(seconds, None, now)));
@@ -207,7 +213,7 @@ proptest! {
             (None, None, None) => Asked::Nothing,
             _ => Asked::Unusable,
         };
-        prop_assert_eq!(server_delay(seconds, ms, None, now), expected);
+        prop_assert_eq!(said(lines.as_bytes(), 500, true, now).delay, expected);
     }
 
     #[test]
@@ -296,13 +302,19 @@ fn a_megabyte_of_malice_is_read_at_once() {
         "Sat,",
     ];
     let date = "Sat, ".repeat(LENGTH / 5);
+    let read = |lines: &str| said(lines.as_bytes(), 429, true, Millis::ZERO);
     for beginning in beginnings {
         for kind in kinds {
             let header = format!("{beginning}{}", kind.repeat(LENGTH / kind.len()));
-            let header = header.as_bytes();
-            server_delay(Some(header), Some(header), Some(date.as_bytes()), Millis::ZERO);
-            parse_rate_limit(header);
+            read(&format!(
+                "date:{date}\nretry-after:{header}\nretry-after-ms:{header}\nratelimit:{header}\nratelimit-reset:{header}"
+            ));
         }
+    }
+    for line in ["\n", ":\n", "retry-after\n", "retry-after:1\n", "ratelimit-reset:1\n", "ratelimit:\n", "1m"]
+    {
+        read(&line.repeat(LENGTH / line.len()));
+        read(&format!("ratelimit-reset:{}", line.repeat(LENGTH / line.len())));
     }
     let many = format!("{}1", "\"a\";r=2;x=\"y\",".repeat(LENGTH / 15).replace("r=2", "r=7"));
     assert_eq!(parse_rate_limit(many.as_bytes()), None, "the fault at the very end counts");

@@ -132,6 +132,18 @@ describe.each(ADAPTERS)('attaching, with the %s adapter', (adapter) => {
   })
 })
 
+test('S9 of two lines of Retry-After the longer counts in Node, which shows the first alone', async () => {
+  const clock = fakeClock()
+  const { server, queue, api } = await setup('http', { clock })
+  server.reply(429, { 'Retry-After': ['1', '8'] })
+  const answer = api.get('/')
+  await eventually(() => queue.stats().depth).toBe(1)
+  await clock.advance(7_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(2_000)
+  expect((await answer).status).toBe(200)
+})
+
 describe('what is left to axios', () => {
   test.each<[string, AxiosRequestConfig]>([
     ['a data: URL', { url: 'data:text/plain,hello' }],

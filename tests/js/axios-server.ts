@@ -1,6 +1,6 @@
 /** A real HTTP server on loopback that answers from a script and remembers what it was sent. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
 export interface Seen {
@@ -43,7 +43,7 @@ export class AxiosServer {
   }
 
   /** The next request gets this answer. Past the end of the script: 200, `{"ok":true}`. */
-  reply(status: number, headers: Record<string, string> = {}, body: string | Buffer = ''): this {
+  reply(status: number, headers: OutgoingHttpHeaders = {}, body: string | Buffer = ''): this {
     this.#script.push((_, response) => response.writeHead(status, headers).end(body))
     return this
   }

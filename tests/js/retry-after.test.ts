@@ -6,6 +6,8 @@ const A = 'https://a.test/'
 const B = 'https://b.test/'
 const DEFER = { redrive: { mode: 'defer' } } as const
 
+const quota = (until: number) => ({ 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': String(until / 1_000) })
+
 test.each([
   [1, 1_000],
   [20, 2_000],
@@ -39,6 +41,23 @@ test.each<[from: string, headers: (now: number) => Record<string, string>]>([
   await clock.advance(30_000)
   expect(gaps(server)[0]).toBeGreaterThanOrEqual(20_000)
   expect(gaps(server)[0]).toBeLessThan(22_000)
+})
+
+// all of them: tests/vectors/asked.json
+test.each<[what: string, waitMs: number, headers: (now: number) => Record<string, string>]>([
+  ['a fraction of seconds', 3_980, () => ({ 'Retry-After': '3.98' })],
+  ['a field of a name’s own', 20_000, () => ({ 'Retry-After-short': '20' })],
+  ['a reset beside 0', 4_000, (now) => ({ 'Retry-After': '0', ...quota(now + 4_000) })],
+  ['a reset of draft 7 beside 0', 4_000, () => ({ 'Retry-After': '0', RateLimit: 'limit=2, remaining=0, reset=4' })],
+  ['a reset of draft 7', 4_000, () => ({ RateLimit: 'limit=2, remaining=0, reset=4' })],
+  ['a duration', 90_000, () => ({ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1m30s' })],
+])('S9 %s is waited for', async (_what, waitMs, headers) => {
+  const { queue, server, clock } = await setup()
+  server.reply(429, headers(clock.now()))
+  await queue.enqueue(ORDERS)
+  await clock.advance(120_000)
+  expect(gaps(server)[0]).toBeGreaterThanOrEqual(waitMs)
+  expect(gaps(server)[0]).toBeLessThan(waitMs * 1.1 + 1_000)
 })
 
 test('a shorter Retry-After does not shorten the curve', async () => {

@@ -1,7 +1,6 @@
 /** What servers say in headers, every row through the wasm. */
 
 import { expect, test } from 'vitest'
-import { NONE } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/file.ts'
 import { loadCore } from '../../js/core.ts'
 import { vectors } from './vectors.ts'
@@ -25,14 +24,15 @@ interface DelayRow {
 const core = await loadCore()
 const { glue, scratch } = await instantiate()
 
-/** As js/core/server-delay.ts hands the headers over. */
-function serverDelay(headers: readonly (string | null)[], now: number, status = 503): number {
-  const lengths = scratch.all(headers.map((header) => header ?? ''))
-  const [after = NONE, afterMs = NONE, date = NONE, reset = NONE, remaining = NONE] = headers.map((header, i) =>
-    header === null ? NONE : lengths[i],
-  )
-  return glue.server_delay(after, afterMs, date, reset, remaining, status, now)
+type Line = readonly [name: string, value: string | null]
+
+/** As js/core/server-delay.ts hands the headers over; no client hands on a line feed. */
+function said(lines: readonly Line[], now: number, status = 503): Float64Array {
+  const present = lines.flatMap(([name, value]) => (value === null ? [] : `${name}:${value.replaceAll('\n', '\0')}\n`))
+  return glue.said(scratch.text(present.join('')), status, status >= 400, now)
 }
+
+const asked = (ms = Number.NaN) => (Number.isNaN(ms) ? 'nothing' : ms < 0 ? 'unusable' : 'wait')
 
 /** Later than any Date, which is where `parseRetryAfter` stops and the core goes on. */
 const isInstant = ({ now }: RetryAfterRow) => Math.abs(now) <= 8.64e15
@@ -41,7 +41,16 @@ test('S9 Retry-After is read to the letter', () => {
   const rows = vectors<RetryAfterRow>('retry-after')
   expect(rows.length).toBeGreaterThanOrEqual(335)
   const wrong = rows
-    .map((row) => ({ row, got: serverDelay([row.header, null, row.date], row.now) }))
+    .map((row) => ({
+      row,
+      got: said(
+        [
+          ['retry-after', row.header],
+          ['date', row.date],
+        ],
+        row.now,
+      )[0],
+    }))
     .filter(({ row, got }) => got !== (row.ms ?? -1))
   expect(wrong).toEqual([])
   const wrongly = rows
@@ -52,9 +61,16 @@ test('S9 Retry-After is read to the letter', () => {
 })
 
 test('S9 of two headers the finer counts where it can be used', () => {
-  const asked = (ms: number) => (Number.isNaN(ms) ? 'nothing' : ms < 0 ? 'unusable' : 'wait')
   const wrong = vectors<DelayRow>('server-delay')
-    .map((row) => ({ row, got: serverDelay([row.retryAfter, row.retryAfterMs, row.date], row.now) }))
+    .map((row) => {
+      const { retryAfter, retryAfterMs, date, now } = row
+      const lines: Line[] = [
+        ['retry-after', retryAfter],
+        ['retry-after-ms', retryAfterMs],
+        ['date', date],
+      ]
+      return { row, got: said(lines, now)[0] }
+    })
     .filter(({ row, got }) => asked(got) !== row.asked || (row.asked === 'wait' && got !== row.ms))
   expect(wrong).toEqual([])
 })
@@ -73,12 +89,38 @@ test('S9 a reset is read as a delay or a time where the quota is used up, and gi
   const wrong = rows
     .map((row) => {
       const { reset, remaining, date, status, now } = row
-      const got = serverDelay([null, null, date, reset, remaining], now, status)
-      const after = serverDelay(['7', null, date, reset, remaining], now, status)
-      const unusable = serverDelay(['x', null, date, reset, remaining], now, status)
-      return { row, got: [got, after, unusable] }
+      const got = [null, '7', 'x'].map((after) => {
+        const quota: Line[] = [
+          ['ratelimit-reset', reset],
+          ['ratelimit-remaining', remaining],
+        ]
+        return said([['date', date], ['retry-after', after], ...quota], now, status)[0]
+      })
+      return { row, got }
     })
-    .filter(({ row: { ms }, got }) => `${got}` !== `${[ms ?? Number.NaN, 7_000, ms ?? -1]}`)
+    // of a success, nothing is read of it
+    .filter(({ row: { ms, status }, got }) => {
+      const expected = status < 400 ? Array(3).fill(Number.NaN) : [ms ?? Number.NaN, 7_000, ms ?? -1]
+      return `${got}` !== `${expected}`
+    })
+  expect(wrong).toEqual([])
+})
+
+test('S9 of all that servers send one wait is read', () => {
+  interface Row {
+    readonly lines: readonly Line[]
+    readonly status: number
+    readonly now: number
+    readonly asked: DelayRow['asked']
+    readonly ms?: number
+    readonly limitMs: number | null
+  }
+  const wrong = vectors<Row>('asked')
+    .map((row) => ({ row, got: said(row.lines, row.now, row.status) }))
+    .filter(({ row, got: [delay, limit = Number.NaN] }) => {
+      const isSame = asked(delay) === row.asked && (row.asked !== 'wait' || delay === row.ms)
+      return !isSame || (Number.isNaN(limit) ? null : limit) !== row.limitMs
+    })
   expect(wrong).toEqual([])
 })
 

@@ -64,6 +64,13 @@ export class AxiosAnswer implements RepeatAnswer {
     return typeof value === 'string' ? value : null
   }
 
+  eachHeader(take: (name: string, value: string) => void): void {
+    const { headers, request } = this.#response
+    for (const [name, value] of Object.entries(headers)) if (typeof value === 'string') take(name, value)
+    // Node keeps one line of it there, the first
+    for (const value of request?.res?.headersDistinct?.['retry-after'] ?? []) take('retry-after', value)
+  }
+
   clone(): null {
     return null
   }

@@ -31,6 +31,10 @@ export class UndiciAnswer implements RepeatAnswer {
     return Array.isArray(value) ? value.join(', ') : (value ?? null)
   }
 
+  eachHeader(take: (name: string, value: string) => void): void {
+    for (const [name, value = []] of Object.entries(this.#exchange.headers)) take(name, [value].flat().join(', '))
+  }
+
   /** Its reader gets it by `giveTo`. */
   deliver(): this {
     this.#isGiven = true

@@ -52,6 +52,10 @@ export class SharedAnswer implements RepeatAnswer {
     return this.#answer.header(name)
   }
 
+  eachHeader(take: (name: string, value: string) => void): void {
+    this.#answer.eachHeader(take)
+  }
+
   clone(): null {
     return null
   }
