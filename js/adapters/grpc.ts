@@ -9,7 +9,7 @@
 import type { InterceptingCall, Interceptor, Metadata } from '@grpc/grpc-js'
 import { check, list, pattern, type Rules } from '../options/check.ts'
 import { KEY_HEADER } from '../options/idempotency.ts'
-import { hostDraw, random128 } from '../platform/random.ts'
+import { hostDraw, uuid4 } from '../platform/random.ts'
 import { METHOD, methodOf } from './grpc/methods.ts'
 
 export {
@@ -57,7 +57,7 @@ export function keyInterceptor(options: KeyInterceptorOptions = {}): Interceptor
       // the call is this one's alone, and what retries it is below it
       const start = sent.start.bind(sent)
       sent.start = (metadata, listener) => {
-        start(keyIn(metadata, header) === null ? withKey(metadata, header, random128(draw)) : metadata, listener)
+        start(keyIn(metadata, header) === null ? withKey(metadata, header, uuid4(draw)) : metadata, listener)
       }
     }
     return sent as InterceptingCall

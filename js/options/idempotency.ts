@@ -4,7 +4,7 @@ import { isPage } from '../platform/page.ts'
 
 export interface IdempotencyOptions {
   /**
-   * 'intent': one random 128-bit key per call. 'content': SHA-256 of the request and its principal (`generateIdempotencyKey`
+   * 'intent': one random UUID per call, version 4. 'content': SHA-256 of the request and its principal (`generateIdempotencyKey`
    * of `redrive/core`), so that equal requests of one user share a key within `windowMs`; an order placed twice on purpose is
    * then one order. Without a principal it asks for a `scope`; a call made while no user is signed in has a random key, then.
    * @default 'intent'

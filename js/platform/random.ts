@@ -30,7 +30,17 @@ export function seededDraw(seed: bigint): Draw {
 const hex4 = (half: number) => (half + 0x10000).toString(16).slice(1)
 /** By halves: toString(16) takes words above 2^31 for fractions, and ten times as long. */
 const hex8 = (word: number): string => hex4(word >>> 16) + hex4(word & 0xffff)
-/** 128 random bits as 32 hex digits: an intent key, a W3C trace id. */
+/**
+ * A random UUID (RFC 9562, version 4): an intent key, since servers check keys with the validators that they have. Version 7
+ * would show when it was made.
+ */
+export function uuid4(draw: Draw): string {
+  const [b, c] = [draw(), draw()]
+  const middle = [b >>> 16, 0x4000 | (b & 0xfff), 0x8000 | (c >>> 18), c & 0xffff].map(hex4).join('-')
+  return `${hex8(draw())}-${middle}${hex8(draw())}`
+}
+
+/** 128 random bits as 32 hex digits: a W3C trace id. */
 export function random128(draw: Draw): string {
   return [draw(), draw(), draw(), draw()].map(hex8).join('')
 }

@@ -30,7 +30,7 @@ import type { Checks } from '../options/checks.ts'
 import { type RetryQueueOptions, settingsOf } from '../options/queue-options.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import { instantOf, steady } from '../platform/clock.ts'
-import { hostDraw, random128, seededDraw } from '../platform/random.ts'
+import { hostDraw, seededDraw, uuid4 } from '../platform/random.ts'
 import type { RequestLike } from '../platform/web.ts'
 import type { QueueContext, TaskChanges } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
@@ -70,7 +70,7 @@ export class RetryQueue implements AsyncDisposable {
       events,
       now: steady(settings.clock),
       draw,
-      makeKey: () => random128(draw),
+      makeKey: () => uuid4(draw),
       principal: settings.principal ?? null,
       declaredAt: instantOf(settings.clock),
       degraded,

@@ -9,7 +9,7 @@ test('the receipt names task, key and durability, and the first attempt is the q
   const receipt = await queue.enqueue(ORDERS, { method: 'POST', body: 'x' })
   expect(receipt).toEqual({
     taskId: expect.stringMatching(/^[\da-f-]{36}$/),
-    idempotencyKey: expect.stringMatching(/^[\da-f]{32}$/),
+    idempotencyKey: expect.stringMatching(/^[\da-f-]{36}$/),
     durability: 'memory',
     deduplicated: false,
   })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { hostDraw, random128 } from '../../js/platform/random.ts'
+import { z } from 'zod'
+import { hostDraw, uuid4 } from '../../js/platform/random.ts'
 import { uuid7Maker } from '../../js/platform/uuid7.ts'
 import { ORDERS, setup } from './setup.ts'
 
@@ -38,9 +39,14 @@ test('without a seed two queues share nothing', async () => {
   expect(await keyOf()).not.toBe(await keyOf())
 })
 
-test('an intent key is 128 bits, and no two of many are alike', () => {
+test('an intent key is a UUID as validators accept it, and no two of many are alike', () => {
   const draw = hostDraw()
-  const keys = Array.from({ length: 2_000 }, () => random128(draw))
+  const keys = Array.from({ length: 2_000 }, () => uuid4(draw))
   expect(new Set(keys).size).toBe(keys.length)
-  for (const key of keys) expect(key).toMatch(/^[\da-f]{32}$/)
+  for (const key of keys) expect(z.uuidv4().parse(key)).toBe(key)
+  // all bits but the six that are fixed are drawn
+  expect([0, 0xffffffff].map((word) => uuid4(() => word))).toEqual([
+    '00000000-0000-4000-8000-000000000000',
+    'ffffffff-ffff-4fff-bfff-ffffffffffff',
+  ])
 })

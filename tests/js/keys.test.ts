@@ -18,7 +18,7 @@ test.each(['POST', 'PATCH', 'PUT', 'DELETE'])(
     const keys = await keysSent({}, { method })
     expect(keys).toHaveLength(3)
     expect(new Set(keys).size).toBe(1)
-    expect(keys[0]).toMatch(/^[\da-f]{32}$/)
+    expect(keys[0]).toMatch(/^[\da-f-]{36}$/)
   },
 )
 
@@ -37,12 +37,12 @@ test('two calls of the same request are two intents: two keys', async () => {
 test('the key has the name the options give', async () => {
   const { queue, server } = await setup({ idempotency: { header: 'X-Intent' } })
   await queue.fetch(ORDERS, { method: 'POST' })
-  expect(server.requests[0]?.headers.get('x-intent')).toMatch(/^[\da-f]{32}$/)
+  expect(server.requests[0]?.headers.get('x-intent')).toMatch(/^[\da-f-]{36}$/)
   expect(server.requests[0]?.headers.has(HEADER)).toBe(false)
 })
 
 test.each<[what: string, init: RequestInit & { redrive?: object }, quoted: string | RegExp, bare?: string]>([
-  ['one that is made', {}, /^"[\da-f]{32}"$/],
+  ['one that is made', {}, /^"[\da-f-]{36}"$/],
   ['an option with what needs an escape', { redrive: { idempotencyKey: 'a"b\\c' } }, '"a\\"b\\\\c"', 'a"b\\c'],
   ['a header that the caller set bare', { headers: { 'Idempotency-Key': 'mine' } }, '"mine"', 'mine'],
   ['a header that the caller set quoted', { headers: { 'Idempotency-Key': '"mine"' } }, '"mine"', '"mine"'],

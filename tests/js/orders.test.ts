@@ -83,7 +83,7 @@ test('S5 it is sent with its key, also first', async () => {
   await clock.advance(1_000)
   expect(call.value?.status).toBe(200)
   const keys = server.requests.map(({ headers }) => headers.get('idempotency-key'))
-  expect(keys[0]).toMatch(/^[\da-f]{32}$/)
+  expect(keys[0]).toMatch(/^[\da-f-]{36}$/)
   expect(keys[1]).toBe(keys[0])
 })
 

@@ -79,7 +79,7 @@ test('a first attempt that is redirected to another origin takes its made key al
   const init = { method: 'POST', body: 'x', headers: { authorization: 'Bearer caller', cookie: 'a=b' } }
   await queue.fetch(`${home.url}/go/307?to=${away.url}/there`, init)
   const [sent, arrived] = [home.hits[0], away.hits[0]]
-  expect(sent?.headers['idempotency-key']).toMatch(/^[\da-f]{32}$/)
+  expect(sent?.headers['idempotency-key']).toMatch(/^[\da-f-]{36}$/)
   expect(arrived?.headers['idempotency-key']).toBe(sent?.headers['idempotency-key'])
   expect(arrived?.headers).not.toHaveProperty('authorization')
   expect(arrived?.headers).not.toHaveProperty('cookie')

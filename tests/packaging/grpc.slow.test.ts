@@ -85,7 +85,7 @@ tries(versioned('grpc-js', '@grpc/grpc-js'), 'redrive/grpc: a client', async () 
   })
   const run = project('client.js', snippet('keyInterceptor()').replace('127.0.0.1:50051', `127.0.0.1:${port}`))
   expect(await run.run(process.execPath, 'client.js')).toBe('placed A-1\n')
-  expect(keys).toEqual([expect.stringMatching(/^[\da-f]{32}$/), keys[0]])
+  expect(keys).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), keys[0]])
   return undefined
 })
 
@@ -112,7 +112,7 @@ tries(versioned('Connect', '@connectrpc/connect'), 'redrive/fetch: a client', as
   const { url, seen } = await connectServer([Code.Unavailable])
   const run = project('main.js', toServer(snippet('createConnectTransport({'), url))
   expect(await run.run(process.execPath, 'main.js')).toBe('placed A-1\n')
-  expect(seen.map(({ key }) => key)).toEqual([expect.stringMatching(/^[\da-f]{32}$/), seen[0]?.key])
+  expect(seen.map(({ key }) => key)).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), seen[0]?.key])
   return undefined
 })
 
@@ -120,7 +120,7 @@ tries(versioned('Connect', '@connectrpc/connect'), 'a call that is handed over',
   const { url, seen } = await connectServer([Code.ResourceExhausted])
   const run = project('main.js', toServer(snippet("path: 'orders.db'"), url))
   expect(await run.run(process.execPath, 'main.js')).toBe('strict\nSUCCEEDED\n')
-  expect(seen).toEqual(Array(2).fill({ key: expect.stringMatching(/^[\da-f]{32}$/), sku: 'A-1' }))
+  expect(seen).toEqual(Array(2).fill({ key: expect.stringMatching(/^[\da-f-]{36}$/), sku: 'A-1' }))
   expect(seen[1]?.key).toBe(seen[0]?.key)
   return undefined
 })

@@ -87,14 +87,14 @@ const expected: Readonly<
     readonly [packages: readonly string[], printed: string, method: string, path: string, key: RegExp | undefined]
   >
 > = {
-  ky: [['ky'], 'A-1', 'POST', '/orders', /^[\da-f]{32}$/],
-  ofetch: [['ofetch'], 'A-1', 'POST', '/orders', /^[\da-f]{32}$/],
-  'openapi-fetch': [['openapi-fetch'], 'A-1', 'POST', '/orders', /^[\da-f]{32}$/],
-  OpenAI: [['openai'], 'a promise', 'POST', '/v1/responses', /^[\da-f]{32}$/],
+  ky: [['ky'], 'A-1', 'POST', '/orders', /^[\da-f-]{36}$/],
+  ofetch: [['ofetch'], 'A-1', 'POST', '/orders', /^[\da-f-]{36}$/],
+  'openapi-fetch': [['openapi-fetch'], 'A-1', 'POST', '/orders', /^[\da-f-]{36}$/],
+  OpenAI: [['openai'], 'a promise', 'POST', '/v1/responses', /^[\da-f-]{36}$/],
   Stripe: [['stripe'], 'cus_1', 'POST', '/v1/customers', /^stripe-node-retry-/],
   Octokit: [['octokit'], 'example/orders', 'GET', '/repos/example/orders', undefined],
-  tRPC: [['@trpc/client', '@trpc/server'], 'A-1', 'POST', '/orders.create', /^[\da-f]{32}$/],
-  Hono: [['hono'], 'A-1', 'POST', '/orders', /^[\da-f]{32}$/],
+  tRPC: [['@trpc/client', '@trpc/server'], 'A-1', 'POST', '/orders.create', /^[\da-f-]{36}$/],
+  Hono: [['hono'], 'A-1', 'POST', '/orders', /^[\da-f-]{36}$/],
   got: [['got'], 'SUCCEEDED', 'POST', '/orders', /^[\da-f-]{36}$/],
 }
 

@@ -20,7 +20,7 @@ test('an order waits for a server that is away, survives a reload, and arrives o
   await page.getByRole('button', { name: 'Send an order' }).click()
   await page.waitForSelector('.order[data-status="PENDING"] .dot:not(.ok):not(.next)')
   const key = await page.getAttribute('.order', 'data-key')
-  expect(key).toMatch(/^[0-9a-f]{32}$/)
+  expect(key).toMatch(/^[0-9a-f-]{36}$/)
 
   await page.reload()
   await page.waitForSelector(`.order[data-key="${key}"][data-status="PENDING"]`)

@@ -5,7 +5,7 @@
 
 import { Hono } from 'hono'
 import { RedriveError } from '../../api/errors.ts'
-import { hostDraw, random128 } from '../../platform/random.ts'
+import { hostDraw, uuid4 } from '../../platform/random.ts'
 import { uuid7Maker } from '../../platform/uuid7.ts'
 import { checkAccept } from './accept.ts'
 import type { ApiContext } from './context.ts'
@@ -60,7 +60,7 @@ export function makeApi(context: ApiContext): Api {
     rates: new Rates(() => context.clock.monotonic()),
     policies: new Policies(context.store.registry, context.clock, () => context.settings()),
     newId: () => nextId(context.clock.now()),
-    newKey: () => random128(draw),
+    newKey: () => uuid4(draw),
     openapi,
   }
   const app = appOf(server)

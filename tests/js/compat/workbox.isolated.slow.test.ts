@@ -223,7 +223,7 @@ describe('a replay', () => {
     const [first, , again] = server.requests
     expect((again?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(5_000)
     const key = first?.headers.get('idempotency-key')
-    expect(key).toMatch(/^[\da-f]{32}$/)
+    expect(key).toMatch(/^[\da-f-]{36}$/)
     expect(again?.headers.get('idempotency-key')).toBe(key)
   })
 
@@ -259,7 +259,7 @@ describe('a replay', () => {
 
   test.for([
     [[], null],
-    [['https://api.test'], expect.stringMatching(/^[\da-f]{32}$/)],
+    [['https://api.test'], expect.stringMatching(/^[\da-f-]{36}$/)],
   ] as const)('goes to another origin, of which %o are listed, with the key %o', async ([origins, key]) => {
     const { server, open, sync, during } = worker()
     const { queue } = open('orders', { redrive: { idempotency: { origins } } })

@@ -25,7 +25,7 @@ test.each([true, false])(
     const { url, seen } = await connectServer([Code.Unavailable, Code.ResourceExhausted, Code.DeadlineExceeded])
     expect(await shopAt(url, isBinary).create({ sku: 'A-1' })).toMatchObject({ sku: 'A-1' })
     expect(seen.map(({ sku }) => sku)).toEqual(['A-1', 'A-1', 'A-1', 'A-1'])
-    expect(seen[0]?.key).toMatch(/^[\da-f]{32}$/)
+    expect(seen[0]?.key).toMatch(/^[\da-f-]{36}$/)
     expect(new Set(seen.map(({ key }) => key)).size).toBe(1)
   },
 )
@@ -62,7 +62,7 @@ test('S1 S5 a call that was handed over is made by the next process that opens t
   await next.flush()
   expect(await next.result(taskId)).toMatchObject({ task: { status: 'SUCCEEDED' }, responseStatus: 200 })
   expect(seen).toEqual([
-    { key: expect.stringMatching(/^[\da-f]{32}$/), sku: 'A-1' },
+    { key: expect.stringMatching(/^[\da-f-]{36}$/), sku: 'A-1' },
     { key: seen[0]?.key, sku: 'A-1' },
   ])
 })

@@ -9,7 +9,7 @@ import { keyInterceptor, keyOf, serviceConfig } from '../../../js/adapters/grpc.
 import { presets } from '../../../js/index.ts'
 import { call, clientOf, grpcServer, INTERNAL, RESOURCE_EXHAUSTED, UNAVAILABLE, upload } from './server.ts'
 
-const KEY = /^[\da-f]{32}$/
+const KEY = /^[\da-f-]{36}$/
 /** A6's example, with waits of a millisecond. */
 const QUICK = serviceConfig({ ...presets.grpc, initialDelayMs: 1, maxDelayMs: 1 })
 

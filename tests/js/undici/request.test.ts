@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import { agentOf, queueWith, replyWith, serve } from './setup.ts'
 
-const KEY = /^[\da-f]{32}$/
+const KEY = /^[\da-f-]{36}$/
 const POST = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'an order' } as const
 
 test('S5 S22 a request that fails three times is made four times under one key, and its caller has the answer', async () => {

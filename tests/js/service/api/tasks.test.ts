@@ -18,7 +18,7 @@ describe.for(STORES)('%s', (kind) => {
     expect(created.status).toBe(201)
     expect(created.json).toEqual({
       taskId: expect.stringMatching(UUID),
-      idempotencyKey: expect.stringMatching(/^[\da-f]{32}$/),
+      idempotencyKey: expect.stringMatching(/^[\da-f-]{36}$/),
       status: 'PENDING',
       nextAttemptAt: clock.now() + 500,
       durability: kind === 'sqlite' ? 'strict' : 'memory',
@@ -188,10 +188,10 @@ test('a later delivery moves the budget along, and the key’s life with it', as
 })
 
 test.for([
-  ['POST', undefined, /^[\da-f]{32}$/],
-  ['PATCH', undefined, /^[\da-f]{32}$/],
-  ['DELETE', undefined, /^[\da-f]{32}$/],
-  ['PROPPATCH', undefined, /^[\da-f]{32}$/],
+  ['POST', undefined, /^[\da-f-]{36}$/],
+  ['PATCH', undefined, /^[\da-f-]{36}$/],
+  ['DELETE', undefined, /^[\da-f-]{36}$/],
+  ['PROPPATCH', undefined, /^[\da-f-]{36}$/],
   ['POST', true, null],
   ['GET', undefined, null],
   ['HEAD', undefined, null],
