@@ -104,8 +104,8 @@ impl Queue {
             // Decorrelated jitter that set out from nothing would not spread the first wait.
             previous_delay: if carry.previous_delay == Millis::ZERO { base } else { carry.previous_delay }
                 .into(),
-            // Its store has counted them.
-            bytes: 0,
+            // Counted by its store: `forget` takes none of them off.
+            bytes: u32::try_from(admission.bytes).unwrap_or(u32::MAX),
             lane: lane.into(),
             policy: policy.into(),
             order: NONE.into(),

@@ -25,6 +25,10 @@ const REFRESHED: u8 = MOST_UNAUTHORIZED_REFUNDS + 1;
 /// always says so is not asked without a pause.
 const LAST_AT_ONCE: u32 = 3;
 
+/// A body of more bytes is large: 1 MiB.
+const LARGE_BODY: u32 = 1 << 20;
+const LONGEST_UPLOAD_PAUSE: Millis = Millis::new(30_000);
+
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
 const FAILED_BEFORE: u32 = 1;
 
@@ -243,7 +247,7 @@ impl Queue {
             TOO_MANY_REQUESTS if answered && server.is_none() => Some(Cause::Limited),
             _ => None,
         };
-        self.try_again(index, now, server, ended.delay, cause)
+        self.try_again(index, now, server, ended, cause)
     }
 
     /// The attempt did not count: back to where it was, later if credentials were missing.
@@ -293,14 +297,14 @@ impl Queue {
         }
     }
 
-    /// An ordinary failure: the next attempt after the wait of the curve or of its `cause`, or the one `given` in their place, or the
+    /// An ordinary failure: the next attempt after the wait of the curve or of its `cause`, or the hook's in their place, or the
     /// server's, whichever is longer.
     fn try_again(
         &mut self,
         index: u32,
         now: Millis,
         server: Option<Millis>,
-        given: Option<Millis>,
+        ended: &Ended,
         cause: Option<Cause>,
     ) -> Verdict {
         let r32 = self.rng.next_u32();
@@ -328,8 +332,9 @@ impl Queue {
         task.previous_delay = curve.into();
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
+        let curve = curve.plus(upload_pause(task, ended.outcome)).min(curve.max(policy.cap()));
         let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
-        let curve = given.unwrap_or(if at_once { Millis::ZERO } else { curve });
+        let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };
         match self.ask_server(index, now, server, &mut wait) {
             Some(verdict) => verdict,
@@ -368,6 +373,17 @@ impl Queue {
             None => Verdict::Retry { delay, wait, authorize },
         }
     }
+}
+
+/// The time that a task with a large body waits beyond the curve after an attempt that had no answer: a second for each MiB and
+/// attempt, at most 30 s. A server that refuses an upload before it has read it may be heard as a lost connection, its
+/// `Retry-After` with it, and each attempt sends the body again.
+fn upload_pause(task: &Task, outcome: Outcome) -> Millis {
+    if task.bytes <= LARGE_BODY || !matches!(outcome, Outcome::NetworkError | Outcome::TimedOut) {
+        return Millis::ZERO;
+    }
+    let per_attempt = u64::from(task.bytes).wrapping_mul(1000) >> LARGE_BODY.trailing_zeros();
+    Millis::new(per_attempt.wrapping_mul(u64::from(task.attempts))).min(LONGEST_UPLOAD_PAUSE)
 }
 
 /// A task's place on the staircase of its lane, fixed when it first needs one.

@@ -144,6 +144,25 @@ fn s8_a_mark_of_a_401_goes_with_the_next_answer_that_is_none() {
 }
 
 #[test]
+fn a_large_body_that_had_no_answer_waits_a_second_for_each_mib_and_attempt_30_s_at_most() {
+    let longest = u64::from(u32::MAX) + 1;
+    for (bytes, attempts, pause) in
+        [(1 << 20, 2, 0), (3 << 20, 2, 6000), (3 << 20, 9, 27_000), (longest, 999_998, 30_000)]
+    {
+        let mut rig = setup(
+            json!({ "maxDelayMs": 600_000, "maxAttempts": 1_000_000, "strategy": "fixed", "jitterType": "NONE" }),
+        );
+        for (outcome, expected) in
+            [(Outcome::NetworkError, pause), (Outcome::TimedOut, pause), (Outcome::Response, 0)]
+        {
+            let slot = rig.adopt_with(&Past { attempts, ..second() }, |admission| admission.bytes = bytes);
+            let verdict = judge(&mut rig, slot, &ended(outcome, 503)).0;
+            assert_eq!(verdict, retry_in(1000 + expected), "{bytes} bytes, {attempts} attempts, {outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn marks_that_nobody_knows_are_dropped() {
     let mut rig = setup(json!({}));
     let past = Past { carry: Carry { marks: !0b1_1111, ..Carry::default() }, ..second() };

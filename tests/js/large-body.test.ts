@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
-import { ORDERS, setup, watch } from './setup.ts'
+import { gaps, ORDERS, setup, watch } from './setup.ts'
 
 const CHUNK = 1_000
 const MOST = 10 * CHUNK
@@ -49,7 +49,7 @@ test('a Request with a stream over maxBodyBytes is passed on as it comes, once, 
   expect(seen.pulled).toBe(25)
   expect(sent[0]?.bytes).toEqual(Uint8Array.from({ length: 25 * CHUNK }, (_, i) => Math.floor(i / CHUNK)))
   expect(sent[0]?.headers.get('x-own')).toBe('a')
-  expect(sent[0]?.headers.get('idempotency-key')).toMatch(/^[\da-f]{32}$/)
+  expect(sent[0]?.headers.get('idempotency-key')).toMatch(/^[\da-f-]{36}$/)
   expect(events.of('degraded')).toMatchObject([
     { code: 'body_too_large', message: expect.stringContaining('maxBodyBytes 10000') },
   ])
@@ -192,4 +192,20 @@ test.each([
   expect(seen.pulled).toBeLessThan(15)
   expect(seen.cancelled).toBeDefined()
   expect(sent).toEqual([])
+})
+
+test('after an attempt without an answer a large body waits a second more for each MiB and attempt, at most the longest wait', async () => {
+  const MIB = 1_048_576
+  const waits = async (bytes: number, fails: readonly ('lost' | 503)[], policy = {}) => {
+    const { queue, server, clock } = await setup({ policy })
+    for (const one of fails) one === 'lost' ? server.fail() : server.reply(one)
+    const answer = watch(queue.fetch(ORDERS, { method: 'POST', body: new Uint8Array(bytes) }))
+    await clock.advance(300_000)
+    expect(answer.state).not.toBe('pending')
+    return gaps(server)
+  }
+  const lost = Array(4).fill('lost')
+  expect(await waits(MIB, lost)).toEqual([1_000, 2_000, 4_000, 8_000])
+  expect(await waits(2 * MIB, ['lost', 503, 503, 'lost'])).toEqual([3_000, 2_000, 4_000, 16_000])
+  expect(await waits(2 * MIB, lost, { maxDelayMs: 5_000 })).toEqual([3_000, 5_000, 5_000, 5_000])
 })
