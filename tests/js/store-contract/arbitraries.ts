@@ -132,18 +132,19 @@ export const nexts: fc.Arbitrary<Settlement['next']> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record(
-      {
-        kind: fc.constant('release' as const),
-        delayMs: shortMs,
-        refund: fc.boolean(),
-        offline: fc.constant(true as const),
-        serverMs: fc.constantFrom(0, 2_000),
-        carry: carries,
-        park: fc.boolean(),
-      },
-      { requiredKeys: ['kind', 'delayMs', 'refund', 'park'] },
-    ),
+    arbitrary: fc
+      .record(
+        {
+          kind: fc.constant('release' as const),
+          delayMs: shortMs,
+          refund: fc.boolean(),
+          serverMs: fc.constantFrom(0, 2_000),
+          carry: carries,
+          park: fc.boolean(),
+        },
+        { requiredKeys: ['kind', 'delayMs', 'refund', 'park'] },
+      )
+      .map((next) => ({ ...next, ...(next.delayMs === 1_000 && { offline: true as const }) })),
   },
 )
 
