@@ -383,7 +383,7 @@ fn upload_pause(task: &Task, outcome: Outcome) -> Millis {
         return Millis::ZERO;
     }
     let per_attempt = u64::from(task.bytes).wrapping_mul(1000) >> LARGE_BODY.trailing_zeros();
-    Millis::new(per_attempt.wrapping_mul(u64::from(task.attempts))).min(LONGEST_UPLOAD_PAUSE)
+    Millis::new(per_attempt.wrapping_mul(u64::from(task.attempts.count()))).min(LONGEST_UPLOAD_PAUSE)
 }
 
 /// A task's place on the staircase of its lane, fixed when it first needs one.
