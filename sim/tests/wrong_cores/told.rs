@@ -19,10 +19,9 @@ pub fn told<const FAULT: u8>(ended: &Ended, has_met_401: bool) -> Ended {
     match FAULT {
         BELIEVES_SERVERS if told.outcome == Outcome::Response && told.status >= 500 => told.status = 200,
         IGNORES_RETRY_AFTER => told = deaf(ended, false),
-        IGNORES_HOLDS if matches!(ended.status, 429 | 503) => {
-            // Not a status that speaks for the whole server.
-            told.status = 502;
-        }
+        // Statuses that do not speak for the whole server, and otherwise mean the same.
+        IGNORES_HOLDS if ended.status == 503 => told.status = 502,
+        IGNORES_HOLDS if ended.status == 429 && ended.server_delay.is_some() => told.status = 408,
         GOES_ON_AFTER_A_VETO if told.said == Some(false) => told.said = None,
         IGNORES_A_HOOK_THAT_INSISTS if told.said == Some(true) => told.said = None,
         LETS_A_HOOK_UNDERCUT_THE_SERVER if told.delay.is_some() => {
