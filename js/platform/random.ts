@@ -36,8 +36,8 @@ const hex8 = (word: number): string => hex4(word >>> 16) + hex4(word & 0xffff)
  */
 export function uuid4(draw: Draw): string {
   const [b, c] = [draw(), draw()]
-  const middle = [b >>> 16, 0x4000 | (b & 0xfff), 0x8000 | (c >>> 18), c & 0xffff].map(hex4).join('-')
-  return `${hex8(draw())}-${middle}${hex8(draw())}`
+  const node = hex4(c & 0xffff) + hex8(draw())
+  return [hex8(draw()), hex4(b >>> 16), hex4(0x4000 | (b & 0xfff)), hex4(0x8000 | (c >>> 18)), node].join('-')
 }
 
 /** 128 random bits as 32 hex digits: a W3C trace id. */
