@@ -170,23 +170,29 @@ test.each<[string, RetryQueueOptions, number]>([
   expect(sent(it)).toEqual(['heard', 'b'])
 })
 
-test('S9 a hold is told to a store that fails as soon as it answers, for what is left of it', async () => {
-  let fails = false
+/** A store whose turns fail while its disk is gone. */
+function onDisk() {
+  const disk = { isGone: false }
   const it = world((store) =>
     withMethods(store, {
       async turn(step) {
-        if (fails) throw new Error('the disk is gone')
+        if (disk.isGone) throw new Error('the disk is gone')
         return store.turn(step)
       },
     }),
   )
+  return { disk, it }
+}
+
+test('S9 a hold is told to a store that fails as soon as it answers, for what is left of it', async () => {
+  const { disk, it } = onDisk()
   const a = await it.open()
   const b = await it.open({ store: it.store })
-  fails = true
+  disk.isGone = true
   it.server.reply(429, { 'retry-after': '20' })
   await a.queue.enqueue(`${API}/heard`)
   await it.clock.advance(7_000)
-  fails = false
+  disk.isGone = false
   await it.clock.advance(5_000)
   await b.queue.enqueue(`${API}/b`, POST)
   await it.clock.advance(7_999)
@@ -196,26 +202,18 @@ test('S9 a hold is told to a store that fails as soon as it answers, for what is
 })
 
 test('S9 tasks in the store wait for what is heard by an attempt that another process has taken over', async () => {
-  let fails = false
-  const it = world((store) =>
-    withMethods(store, {
-      async turn(step) {
-        if (fails) throw new Error('the disk is gone')
-        return store.turn(step)
-      },
-    }),
-  )
+  const { disk, it } = onDisk()
   const a = await it.open({ policy: { attemptTimeoutMs: 60_000 } })
   const answer = it.server.hang()
   await a.queue.enqueue(`${API}/both`, POST)
   await it.clock.settle()
   const b = await it.open({ store: it.store })
-  fails = true
+  disk.isGone = true
   await it.clock.advance(31_000)
   expect(sent(it)).toEqual(['both', 'both'])
   answer(429, { 'retry-after': '20' })
   await it.clock.settle()
-  fails = false
+  disk.isGone = false
   await it.clock.advance(5_000)
   await b.queue.enqueue(`${API}/b`, POST)
   await it.clock.advance(14_999)
