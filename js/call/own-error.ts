@@ -3,12 +3,16 @@
  * a mistake counts as lost: to try again in vain costs a request, not to try again loses one.
  */
 
-/** Errors that the engine throws for code that is wrong, and that no network throws. */
-const MISTAKES: ReadonlySet<string | undefined> = new Set(['ReferenceError', 'RangeError', 'URIError'])
+/** Errors that the engine throws for code that is wrong, and that no network throws; and those of mocks for a call that no test expects. */
+const MISTAKES: ReadonlySet<string | undefined> = new Set([
+  ...['ReferenceError', 'RangeError', 'URIError'],
+  // undici's MockAgent, nock (for a host, then for a path), MSW 2
+  ...['MockNotMatchedError', 'NetConnectNotAllowedError', 'InternalError'],
+])
 
 /** Codes of Node and undici for arguments that they do not take. */
 const REFUSED =
-  /^(ERR_INVALID_\w+|ERR_MISSING_ARGS|ERR_HTTP2_(INVALID_(HEADER|CONNECTION|PSEUDO)\w*|PSEUDOHEADER\w*|HEADER_SINGLE_VALUE)|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|REQ_CONTENT_LENGTH_MISMATCH|ABORTED))$/
+  /^(ERR_INVALID_\w+|ERR_MISSING_ARGS|ERR_HTTP2_(INVALID_(HEADER|CONNECTION|PSEUDO)\w*|PSEUDOHEADER\w*|HEADER_SINGLE_VALUE)|ERR_NOCK_NO_MATCH|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|REQ_CONTENT_LENGTH_MISMATCH|ABORTED))$/
 
 /** Words of a TypeError: of V8, SpiderMonkey and JavaScriptCore for a wrong program, then of Chromium, Firefox, workerd and undici for wrong arguments. */
 const WORDS = [

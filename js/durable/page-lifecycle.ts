@@ -7,6 +7,7 @@
 
 import { notSent } from '../call/not-sent.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
+import { listen } from '../platform/abort.ts'
 import type { Leadership } from './leadership.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
 import type { StoredState } from './state.ts'
@@ -60,12 +61,12 @@ export function watchPage(parts: PageParts): () => void {
     resumeFromSuspend(parts).catch(failed)
   }
   // also for a page that is thrown away: no tab has to wait for what it lets go of in time
-  globalThis.addEventListener?.('pagehide', onPutAway, { signal })
-  globalThis.addEventListener?.('pageshow', ({ persisted }) => persisted && onBack(), { signal })
-  document.addEventListener('freeze', onPutAway, { signal })
-  document.addEventListener('resume', onBack, { signal })
+  listen(globalThis, 'pagehide', onPutAway, signal)
+  listen<PageTransitionEvent>(globalThis, 'pageshow', ({ persisted }) => persisted && onBack(), signal)
+  listen(document, 'freeze', onPutAway, signal)
+  listen(document, 'resume', onBack, signal)
   // timers of a hidden page come late
-  document.addEventListener('visibilitychange', () => !document.hidden && runner.tick(), { signal })
+  listen(document, 'visibilitychange', () => !document.hidden && runner.tick(), signal)
   return () => watching.abort()
 }
 

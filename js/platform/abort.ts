@@ -12,6 +12,23 @@ export function whenAborted(signal: AbortSignal, listener: () => void): () => vo
   return () => signal.removeEventListener('abort', listener)
 }
 
+/**
+ * Calls `listener` for each event until `signal` is aborted. Not by a listener's own option for that: in a page that a test runner puts
+ * together, events are jsdom's and signals Node's, and jsdom refuses those.
+ */
+export function listen<E>(
+  target: EventTarget | undefined,
+  type: string,
+  listener: (event: E) => void,
+  signal: AbortSignal,
+): void {
+  // a program has no events
+  if (!target?.addEventListener) return
+  target.addEventListener(type, listener as EventListener)
+  // a test runner may have taken its page apart by then
+  whenAborted(signal, () => target.removeEventListener?.(type, listener as EventListener))
+}
+
 /** `work`, or the reason of `signal` as soon as it is aborted. */
 export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
   if (!signal) return work

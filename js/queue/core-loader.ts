@@ -8,7 +8,7 @@ import type { DegradedCode } from '../api/events.ts'
 import type { Call } from '../call/call.ts'
 import type { signedFirst } from '../call/sign.ts'
 import type { Checks } from '../options/checks.ts'
-import { assertNotAborted, orAbort } from '../platform/abort.ts'
+import { assertNotAborted, listen, orAbort } from '../platform/abort.ts'
 import { systemClock, within } from '../platform/clock.ts'
 import { isPage, whenIdle } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
@@ -149,7 +149,7 @@ export const loadCore: MakeLoader = (source, host) => {
     if (failure.code !== 'core_unreachable') return
     // the next failed call asks again; before that the network coming back does, and time where a store may hold tasks
     core.starting = undefined
-    globalThis.addEventListener?.('online', load, { signal })
+    listen(globalThis, 'online', load, signal)
     if (!durable && !isPage()) return
     disarm()
     disarm = clock.after(waitMs, load, true)

@@ -9,6 +9,7 @@ import { laneName } from '../api/store.ts'
 import { COMEBACK_AT_ONCE, COMEBACK_IN_VIEW, COMEBACK_OF_FEW, COMEBACK_OF_MANY } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { Settings } from '../options/queue-options.ts'
+import { listen } from '../platform/abort.ts'
 import { isOffline, isPage } from '../platform/page.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
@@ -50,20 +51,21 @@ export class Evidence {
     const { host, core, closing: signal } = runner
     if (isOffline()) core.setOnline(host.now(), false)
     const onNetwork = () => this.#setOnline(!isOffline())
-    globalThis.addEventListener?.('online', onNetwork, { signal })
-    globalThis.addEventListener?.('offline', onNetwork, { signal })
+    listen(globalThis, 'online', onNetwork, signal)
+    listen(globalThis, 'offline', onNetwork, signal)
     if (!isPage()) return
+    const { document } = globalThis
     const wake = () => this.#wake()
-    globalThis.addEventListener?.('focus', wake, { signal })
-    globalThis.document?.addEventListener('visibilitychange', wake, { signal })
+    listen(globalThis, 'focus', wake, signal)
+    listen(document, 'visibilitychange', wake, signal)
     // an open channel may keep a page that is put away from being kept for the way back
     const [open, close] = [() => this.#open(), () => this.#close()]
     open()
     signal.addEventListener('abort', close)
-    globalThis.addEventListener?.('pagehide', close, { signal })
-    globalThis.addEventListener?.('pageshow', open, { signal })
-    globalThis.document?.addEventListener('freeze', close, { signal })
-    globalThis.document?.addEventListener('resume', open, { signal })
+    listen(globalThis, 'pagehide', close, signal)
+    listen(globalThis, 'pageshow', open, signal)
+    listen(document, 'freeze', close, signal)
+    listen(document, 'resume', open, signal)
   }
 
   /** The circuit of an origin has opened. */

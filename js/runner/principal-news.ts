@@ -6,6 +6,7 @@
  */
 
 import type { Declared } from '../api/store.ts'
+import { listen } from '../platform/abort.ts'
 import { type Instant, instantOf } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from './context.ts'
@@ -75,10 +76,10 @@ export class PrincipalNews {
       else this.#holdFor(ANSWER_MS, '')
       this.declare()
     }
-    globalThis.addEventListener?.('pagehide', onAway, { signal })
-    globalThis.addEventListener?.('pageshow', ({ persisted }) => persisted && onBack(), { signal })
-    document.addEventListener('freeze', onAway, { signal })
-    document.addEventListener('resume', onBack, { signal })
+    listen(globalThis, 'pagehide', onAway, signal)
+    listen<PageTransitionEvent>(globalThis, 'pageshow', ({ persisted }) => persisted && onBack(), signal)
+    listen(document, 'freeze', onAway, signal)
+    listen(document, 'resume', onBack, signal)
   }
 
   /** Whether another principal is there, or logs in, by the word of another page. */

@@ -3,6 +3,7 @@
  * process is kept alive for it, and in a page the network coming back ends the wait.
  */
 
+import { listen } from '../platform/abort.ts'
 import type { Runner } from './runner.ts'
 
 /** The longest wait for a chunk: a page may be offline for hours, and its server away for seconds. */
@@ -29,6 +30,6 @@ export async function untilDone(
     void untilDone(runner, Math.min(waitMs * 2, lastMs), work)
   }
   signal.addEventListener('abort', host.settings.clock.after(waitMs, again, true))
-  closing.addEventListener('abort', end, { signal })
-  globalThis.addEventListener?.('online', again, { signal })
+  listen(closing, 'abort', end, signal)
+  listen(globalThis, 'online', again, signal)
 }

@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 import { writeChunks } from './chunks.mjs'
-import { entries } from './entries.mjs'
+import { entries, required } from './entries.mjs'
 
 /** Workers take the modules as files beside the code, by a static import; all chunks lie in one folder. */
 const wasmBesideTheCode = {
@@ -96,5 +96,5 @@ export async function bundle(outdir) {
   }).catch((error) => {
     throw new StepError(error.message) // its stack is the bundler's own
   })
-  await writeChunks(made, entries, outdir, /\.wasm$|^(node|cloudflare):|^@opentelemetry/)
+  await writeChunks(made, { entries, required }, outdir, /\.wasm$|^(node|cloudflare):|^@opentelemetry/)
 }

@@ -54,8 +54,49 @@ function groupsOf(texts, moduleOf, fileOf, entries) {
   return groups
 }
 
-/** Writes what esbuild has made of each module to `outdir`, in few files. `entries`: name in the package -> module. */
-export async function writeChunks({ outputFiles, metafile }, entries, outdir, external) {
+const minified = (format) => ({
+  name: 'minified',
+  renderChunk: (code) =>
+    transform(code, { minify: true, format, target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
+})
+
+/** Of what is required, the modules always lie beside it: of their text it needs the length alone, by which they are known. */
+const withoutText = (moduleOf) => ({
+  name: 'without-text',
+  transform: (code, file) =>
+    moduleOf.get(file)?.endsWith('/packed.js') ? code.replace(/"[\w+/=]{1000,}"/, '""') : undefined,
+})
+
+/** Entries whose own modules import a package, or one of Node's that warns: who does not ask for them does not load it. */
+const HAS_NEEDS = /^js\/(stores\/(sqlite|redis)|adapters\/opentelemetry)(\/|\.ts$)/
+
+/**
+ * The entries for `require`. One file holds nearly all: Jest loads it for each test file, and refuses to load another once the tests of
+ * that file have ended.
+ */
+async function writeRequired(bundle, moduleOf, outdir) {
+  await bundle.write({
+    dir: outdir,
+    format: 'cjs',
+    exports: 'named',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+    hashCharacters: 'base36',
+    manualChunks: (file) => (HAS_NEEDS.test(moduleOf.get(file) ?? '') ? undefined : 'required'),
+    onlyExplicitManualChunks: true,
+    // jsdom has no text encoder
+    banner: ({ isEntry }) => (isEntry ? '' : 'const{TextEncoder,TextDecoder}=require("node:util");'),
+    plugins: [
+      minified('cjs'),
+      // the helper of Rollup takes jsdom for a page
+      { name: 'own-address', resolveImportMeta: () => 'require("node:url").pathToFileURL(__filename).href' },
+    ],
+  })
+  await bundle.close()
+}
+
+/** Writes what esbuild has made of each module to `outdir`, in few files. `entries`, `required`: name in the package -> module. */
+export async function writeChunks({ outputFiles, metafile }, { entries, required }, outdir, external) {
   const texts = new Map(outputFiles.map(({ path, text }) => [path, text]))
   const files = new Map()
   const moduleOf = new Map()
@@ -67,6 +108,8 @@ export async function writeChunks({ outputFiles, metafile }, entries, outdir, ex
   }
   const fileOf = (module) => files.get(module)
   const groups = groupsOf(texts, moduleOf, fileOf, Object.values(entries))
+  const inputs = (modules) =>
+    Object.fromEntries(Object.entries(modules).map(([name, module]) => [name, fileOf(module)]))
   const fromMemory = {
     name: 'from-memory',
     resolveId: (id, importer) => {
@@ -75,21 +118,18 @@ export async function writeChunks({ outputFiles, metafile }, entries, outdir, ex
     },
     load: (file) => ({ code: texts.get(file), map: texts.get(`${file}.map`) }),
   }
-  const minified = {
-    name: 'minified',
-    renderChunk: (code) =>
-      transform(code, { minify: true, format: 'esm', target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
-  }
-  const bundle = await rollup({
-    input: Object.fromEntries(Object.entries(entries).map(([name, module]) => [name, fileOf(module)])),
-    external,
-    preserveEntrySignatures: 'strict',
-    treeshake: { moduleSideEffects: false },
-    plugins: [fromMemory],
-    onwarn: ({ message }) => {
-      throw new StepError(message)
-    },
-  })
+  const rolled = (input, plugins) =>
+    rollup({
+      input,
+      external,
+      preserveEntrySignatures: 'strict',
+      treeshake: { moduleSideEffects: false },
+      plugins,
+      onwarn: ({ message }) => {
+        throw new StepError(message)
+      },
+    })
+  const bundle = await rolled(inputs(entries), [fromMemory])
   await bundle.write({
     dir: outdir,
     chunkFileNames: ({ name, facadeModuleId, moduleIds }) =>
@@ -100,7 +140,8 @@ export async function writeChunks({ outputFiles, metafile }, entries, outdir, ex
     manualChunks: (file) => groups.get(file),
     onlyExplicitManualChunks: true,
     sourcemap: true,
-    plugins: [minified],
+    plugins: [minified('esm')],
   })
   await bundle.close()
+  await writeRequired(await rolled(inputs(required), [fromMemory, withoutText(moduleOf)]), moduleOf, outdir)
 }

@@ -34,6 +34,12 @@ export const entries = {
   'compat-workbox': 'js/compat/workbox.ts',
 }
 
+/** Not for `require`: a service worker and Workers load modules alone. */
+const MODULES_ALONE = /\.page$|workerd$|^(service-worker|cloudflare|compat-workbox)$/
+
+/** Those that Jest can load, too, by `require`: see docs/adr/0005-esm-only.md. */
+export const required = Object.fromEntries(Object.entries(entries).filter(([name]) => !MODULES_ALONE.test(name)))
+
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */
 export const serviceEntries = { service: 'js/service.ts', cli: 'js/cli.ts' }
 

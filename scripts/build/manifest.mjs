@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
+import { required } from './entries.mjs'
 
 /** Address of the repository: `REDRIVE_REPOSITORY`, which a workflow sets to its own, else `repository` of the workspace's package.json. */
 export function repository({ REDRIVE_REPOSITORY } = process.env) {
@@ -16,6 +17,20 @@ function version() {
   return match[1]
 }
 
+/**
+ * Adds `require` to an entry that has a file for it. It is for Jest: Node and the bundlers, which know `module-sync` or `module`, get the
+ * ES module by `require`, too, so that a program has one copy of each class.
+ */
+function withRequire([path, conditions]) {
+  const [name] = /[^/]+(?=\.js$)/.exec(conditions.default ?? '') ?? []
+  const { types, workerd, 'edge-light': edge, ...module } = conditions
+  const own = name?.replace(/\.page$/, '')
+  if (!(own in required)) return [path, conditions]
+  const esm = Object.keys(module).length === 1 ? module.default : module
+  const require = { 'module-sync': esm, module: esm, default: `./${own}.cjs` }
+  return [path, { types, workerd, 'edge-light': edge, require, ...module }]
+}
+
 export function manifest(env = process.env) {
   const address = repository(env)
   const addresses = {
@@ -28,7 +43,9 @@ export function manifest(env = process.env) {
     version: _,
     description,
     keywords,
+    exports,
     ...rest
   } = JSON.parse(readFileSync(at('pkg-template', 'package.json'), 'utf8'))
-  return { name, version: version(), description, keywords, ...addresses, ...rest }
+  const entries = Object.fromEntries(Object.entries(exports).map(withRequire))
+  return { name, version: version(), description, keywords, ...addresses, exports: entries, ...rest }
 }

@@ -1,4 +1,4 @@
-import { AxiosError, type AxiosRequestConfig } from 'axios'
+import { type AxiosAdapter, AxiosError, type AxiosRequestConfig, getAdapter } from 'axios'
 import { describe, expect, test, vi } from 'vitest'
 import type { RetryContext, RetryNotice, RetryQueueOptions } from '../../js/index.ts'
 import { ADAPTERS, failure, setup, startServer } from './axios-setup.ts'
@@ -37,6 +37,16 @@ describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adap
       expect(error.response?.data).toBe(plain.response?.data)
     },
   )
+})
+
+test('an AxiosError without a code, as mocks of axios make it, is a lost connection', async () => {
+  const { api, server } = await setup('http')
+  const lost = vi.fn<AxiosAdapter>().mockImplementationOnce(async (config) => {
+    throw AxiosError.from(new Error('Network Error'), undefined, config)
+  })
+  lost.mockImplementation((config) => getAdapter('http')(config))
+  expect((await api.get('/', { adapter: lost })).data).toEqual({ ok: true })
+  expect([lost.mock.calls.length, server.hits]).toEqual([2, 1])
 })
 
 describe.each(ADAPTERS)('mistakes of the caller are not tried again, with the %s adapter', (adapter) => {

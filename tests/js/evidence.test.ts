@@ -21,10 +21,17 @@ beforeEach(() => {
   view = Object.assign(new EventTarget(), { visibilityState: 'visible', hidden: false })
   vi.stubGlobal('location', new URL('https://shop.test/'))
   vi.stubGlobal('document', view)
-  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+  for (const target of [page, view]) target.addEventListener = refusingSignals
+  vi.stubGlobal('addEventListener', refusingSignals.bind(page))
   vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
   return () => vi.unstubAllGlobals()
 })
+
+/** As jsdom does it in a page that a test runner has put together: it knows no signal of Node's. */
+function refusingSignals(this: EventTarget, ...[type, listener, options]: Parameters<EventTarget['addEventListener']>) {
+  if (Object(options).signal) throw new TypeError("member 'signal' that is not of type 'AbortSignal'")
+  EventTarget.prototype.addEventListener.call(this, type, listener, options)
+}
 
 /** Tabs of one page, with a server that they share. */
 function tabs() {

@@ -36,6 +36,14 @@ test.each<[what: string, send: (queue: RetryQueue) => Promise<unknown>]>([
   expect(network).not.toHaveBeenCalled()
 })
 
+test('a queue may be made where there is no fetch yet', async () => {
+  vi.stubGlobal('fetch', undefined)
+  const { queue } = await setup()
+  await expect(queue.fetch(ORDERS)).rejects.toThrow('fetch is not a function')
+  vi.stubGlobal('fetch', async () => new Response('mock'))
+  expect(await (await queue.fetch(ORDERS)).text()).toBe('mock')
+})
+
 test('and the retry of a call that was made before', async () => {
   const { queue, clock } = await setup()
   const answer = queue.fetch(ORDERS)

@@ -208,6 +208,7 @@ test('offline it is not asked for: a browser may never ask again for a chunk tha
 test('a chunk of the store is asked for at once where the network comes back, and not twice', async () => {
   const page = new EventTarget()
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
   onTestFinished(() => {
     vi.unstubAllGlobals()
   })

@@ -250,6 +250,7 @@ describe('errors', () => {
   }
   const caused = (message: string, cause: object) => Object.assign(new TypeError(message), { cause })
   const coded = (code: string) => Object.assign(new Error(code), { code })
+  const named = (name: string) => Object.assign(new Error(name), { name })
 
   test.each([
     new TypeError('fetch failed'),
@@ -294,6 +295,11 @@ describe('errors', () => {
     caused('fetch failed', coded('UND_ERR_NOT_SUPPORTED')),
     coded('ERR_INVALID_URL'),
     coded('ERR_HTTP2_INVALID_HEADER_VALUE'),
+    // what mocks say of a call that no test expects
+    caused('fetch failed', named('MockNotMatchedError')),
+    caused('fetch failed', named('NetConnectNotAllowedError')),
+    caused('fetch failed', coded('ERR_NOCK_NO_MATCH')),
+    named('InternalError'),
   ])('%s is the caller’s own, and final', async (error) => {
     expect(await throwing(error)).toBe(1)
   })

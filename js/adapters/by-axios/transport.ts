@@ -126,11 +126,13 @@ export class AxiosTransport implements Repeatable {
   }
 
   isFinal(error: unknown): boolean {
-    const { code, name, request, response } = (error ?? {}) as Partial<AxiosError>
+    const { code, name, request, response, config, isAxiosError } = (error ?? {}) as Partial<AxiosError>
     // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
     const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
     if (brokeOff || isHopRefused(error)) return false
-    return !PASSING_CODE.test(code ?? '') || isOwnError(error)
+    // axios' own mistakes have a code or no config; mocks give a lost connection no code
+    const isLost = code ? PASSING_CODE.test(code) : isAxiosError && config
+    return !isLost || isOwnError(error)
   }
 
   /** No server sent it: neither the caller's `responseType` nor `transformResponse`, which axios looks up when it has this, is about it. */

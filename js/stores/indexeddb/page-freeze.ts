@@ -6,6 +6,8 @@
  * and what was asked for as it was left is to be stored.
  */
 
+import { listen } from '../../platform/abort.ts'
+
 export class PageFreeze {
   /** Settles when the page is back; undefined: it is not frozen. */
   thawed: Promise<void> | undefined
@@ -25,10 +27,10 @@ export class PageFreeze {
     if (this.#watching || !document) return
     this.#watching = new AbortController()
     const { signal } = this.#watching
-    globalThis.addEventListener?.('pagehide', () => this.#leave(true), { signal })
-    globalThis.addEventListener?.('pageshow', () => this.#leave(false), { signal })
-    document.addEventListener('freeze', () => this.#freeze(), { signal })
-    document.addEventListener('resume', () => this.#resume(), { signal })
+    listen(globalThis, 'pagehide', () => this.#leave(true), signal)
+    listen(globalThis, 'pageshow', () => this.#leave(false), signal)
+    listen(document, 'freeze', () => this.#freeze(), signal)
+    listen(document, 'resume', () => this.#resume(), signal)
   }
 
   stop(): void {
