@@ -10,6 +10,7 @@ import { COMEBACK_AT_ONCE, COMEBACK_IN_VIEW, COMEBACK_OF_FEW, COMEBACK_OF_MANY }
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { Settings } from '../options/queue-options.ts'
 import { listen } from '../platform/abort.ts'
+import { openChannel } from '../platform/channel.ts'
 import { isOffline, isPage } from '../platform/page.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
@@ -88,8 +89,8 @@ export class Evidence {
 
   #open(): void {
     try {
-      this.#channel ??= new BroadcastChannel(`redrive/${this.#runner.host.settings.name}/origins`)
-      this.#channel.onmessage = ({ data }) => this.#hear(data)
+      const name = `redrive/${this.#runner.host.settings.name}/origins`
+      this.#channel ??= openChannel(name, (data) => this.#hear(data))
     } catch {
       // there are no other tabs here, or storage is forbidden
     }

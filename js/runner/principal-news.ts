@@ -7,6 +7,7 @@
 
 import type { Declared } from '../api/store.ts'
 import { listen } from '../platform/abort.ts'
+import { openChannel } from '../platform/channel.ts'
 import { type Instant, instantOf } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from './context.ts'
@@ -167,10 +168,7 @@ export class PrincipalNews {
     const login = host.switching && (this.#isStored ? 'stored' : 'unstored')
     const message: Message = { ...declaredAsOf(at, clock), from, principal, login }
     try {
-      if (!this.#channel) {
-        this.#channel = new BroadcastChannel(`redrive/${name}`)
-        this.#channel.onmessage = ({ data }) => this.#hear(data)
-      }
+      this.#channel ??= openChannel(`redrive/${name}`, (data) => this.#hear(data))
       this.#channel.postMessage(message)
     } catch {
       // there are none here, or storage is forbidden

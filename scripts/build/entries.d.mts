@@ -1,4 +1,5 @@
 /** Name in the package -> source. */
 export declare const entries: Readonly<Record<string, string>>
+export declare const required: Readonly<Record<string, string>>
 export declare const serviceEntries: Readonly<Record<string, string>>
 export declare const uiEntries: Readonly<Record<string, string>>

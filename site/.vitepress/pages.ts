@@ -17,6 +17,7 @@ const guide: readonly Item[] = [
       page('Workers', '/workers'),
       page('Middleware', '/middleware'),
       page('Recipes', '/recipes'),
+      page('Testing your code', '/testing-your-code'),
       page('Libraries that take a fetch', '/http-clients'),
       page('undici', '/undici'),
       page('gRPC', '/grpc'),

@@ -16,17 +16,56 @@ tries(node, 'import', async () => {
   return undefined
 })
 
+const required = `${program
+  .replace(/import (\{.*\}) from '(.*)'/g, "const $1 = require('$2')")
+  .replace('export async function', 'async function')}
+main(process.argv[2]).then((answer) => console.log(JSON.stringify(answer)))`
+
 tries(node, 'require', async () => {
   await using server = await flakyServer()
-  const body = program
-    .replace(/import (\{.*\}) from '(.*)'/g, "const $1 = require('$2')")
-    .replace('export async function', 'async function')
-  using project = consumer({
-    'main.cjs': `${body}\nmain(process.argv[2]).then((answer) => console.log(JSON.stringify(answer)))`,
-  })
+  using project = consumer({ 'main.cjs': required })
   expect(await project.node('main.cjs', `${server.origin}/api/require`)).toEqual(expected)
   expect(server.hits('/api/require')).toBe(2)
   return undefined
+})
+
+tries(node, 'require, where only CommonJS can be required', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.cjs': required })
+  const output = await project.run(
+    process.execPath,
+    '--no-experimental-require-module',
+    'main.cjs',
+    `${server.origin}/api/cjs`,
+  )
+  expect(JSON.parse(output)).toEqual(expected)
+  expect(server.hits('/api/cjs')).toBe(2)
+  return undefined
+})
+
+test('by import and by require a program has one copy of the package', async () => {
+  using project = consumer({
+    'main.mjs': `
+      import { createRequire } from 'node:module'
+      import { RetryQueue } from 'redrive'
+      import { memoryStore } from 'redrive/memory'
+      const require = createRequire(import.meta.url)
+      console.log(JSON.stringify([require('redrive').RetryQueue === RetryQueue, require('redrive/memory').memoryStore === memoryStore]))`,
+  })
+  expect(await project.node('main.mjs')).toEqual([true, true])
+})
+
+test('in a page that a test runner puts together, a queue that nobody closes keeps no process alive', async () => {
+  using project = consumer({
+    'main.mjs': `
+      import { RetryQueue } from 'redrive'
+      globalThis.location = new URL('https://shop.test/')
+      let attempts = 0
+      const fetch = async () => new Response('', { status: attempts++ ? 200 : 503 })
+      const queue = new RetryQueue({ fetch, policy: { initialDelayMs: 1 } })
+      console.log((await queue.fetch('https://api.test/')).status)`,
+  })
+  expect(await project.node('main.mjs')).toBe(200)
 })
 
 test('every entry loads by itself, and without the packages it is for installed', async () => {

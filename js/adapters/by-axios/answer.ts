@@ -45,7 +45,8 @@ export class AxiosAnswer implements RepeatAnswer {
     this.#readBody = read
     this.#bodyMs = bodyMs
     const { data } = response
-    this.#body = StreamedBody.of(data instanceof Response ? data.body : data, abort)
+    const isResponse = Object(data)[Symbol.toStringTag] === 'Response'
+    this.#body = StreamedBody.of(isResponse ? data.body : data, abort)
   }
 
   /** A browser shows nothing of it. */

@@ -47,7 +47,11 @@ export class StreamedBody {
   /** undefined: it is no stream. Until it is read, or let go of, the stream stays as it is. `abort`: ends its request. */
   static of(data: unknown, abort: () => void): StreamedBody | undefined {
     if (typeof data !== 'object' || data === null) return undefined
-    if (data instanceof ReadableStream) return data.locked ? undefined : new StreamedBody(data, abort)
+    // a page that a test runner has put together may have no streams, or others
+    if ('getReader' in data) {
+      const stream = data as ReadableStream<Chunk>
+      return stream.locked ? undefined : new StreamedBody(stream, abort)
+    }
     const isNode = 'destroy' in data && 'on' in data && Symbol.asyncIterator in data
     return isNode ? new StreamedBody(data as NodeStream, abort) : undefined
   }

@@ -4,6 +4,7 @@
  */
 
 import type { Hint } from '../../api/store.ts'
+import { openChannel } from '../../platform/channel.ts'
 
 type Listener = (hint: Hint) => void
 
@@ -68,19 +69,13 @@ export class Hints {
   }
 
   #open(): BroadcastChannel | undefined {
-    if (this.#channel) return this.#channel
     try {
-      this.#channel = new BroadcastChannel(this.#name)
+      this.#channel ??= openChannel(this.#name, (data) => {
+        if (Array.isArray(data)) this.tellPage(data.filter(isHint).map(bare))
+      })
     } catch {
-      return undefined // there are none here, or storage is forbidden; hints are only hints
+      // hints are only hints
     }
-    // later versions may say more, and other code of the site anything
-    this.#channel.onmessage = ({ data }) => {
-      if (Array.isArray(data)) this.tellPage(data.filter(isHint).map(bare))
-    }
-    // Node would wait for it to be closed
-    const { unref } = this.#channel as { unref?(): void }
-    unref?.call(this.#channel)
     return this.#channel
   }
 }
