@@ -60,7 +60,7 @@ const minified = (format) => ({
     transform(code, { minify: true, format, target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
 })
 
-/** Of what is required, the modules always lie beside it: of their text it needs the length alone, by which they are known. */
+/** The modules always lie beside what is required: of their text it needs the length alone, by which they are known. */
 const withoutText = (moduleOf) => ({
   name: 'without-text',
   transform: (code, file) =>
