@@ -18,7 +18,7 @@ function version() {
 }
 
 /**
- * Adds `require` to an entry that has a file for it. It is for Jest: Node and the bundlers, which know `module-sync` or `module`, get the
+ * Adds `require` to an entry that has a file for it. It is for Jest: Node, Bun and the bundlers, which know `module-sync`, `bun` or `module`, get the
  * ES module by `require`, too, so that a program has one copy of each class.
  */
 function withRequire([path, conditions]) {
@@ -27,7 +27,7 @@ function withRequire([path, conditions]) {
   const own = name?.replace(/\.page$/, '')
   if (!(own in required)) return [path, conditions]
   const esm = Object.keys(module).length === 1 ? module.default : module
-  const require = { 'module-sync': esm, module: esm, default: `./${own}.cjs` }
+  const require = { 'module-sync': esm, module: esm, bun: esm, default: `./${own}.cjs` }
   return [path, { types, workerd, 'edge-light': edge, require, ...module }]
 }
 

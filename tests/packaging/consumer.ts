@@ -34,6 +34,15 @@ export async function main(url) {
 /** What it must answer, wherever it runs. */
 export const expected = { status: 200, body: 'attempt 2', degraded: [] }
 
+/** Prints whether a class is the same by import and by `require`, as a program needs it that mixes both. */
+export const mixed = `
+import { createRequire } from 'node:module'
+import { RetryQueue } from 'redrive'
+import { memoryStore } from 'redrive/memory'
+const require = createRequire(import.meta.url)
+console.log(JSON.stringify([require('redrive').RetryQueue === RetryQueue, require('redrive/memory').memoryStore === memoryStore]))
+`
+
 export interface Consumer extends Disposable {
   readonly folder: string
   /** Runs this very Node on a script of the project and gives what it printed, read as JSON. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { consumer, expected, link, program } from './consumer.ts'
+import { consumer, expected, link, mixed, program } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { tries } from './tries.ts'
 
@@ -44,14 +44,7 @@ tries(node, 'require, where only CommonJS can be required', async () => {
 })
 
 test('by import and by require a program has one copy of the package', async () => {
-  using project = consumer({
-    'main.mjs': `
-      import { createRequire } from 'node:module'
-      import { RetryQueue } from 'redrive'
-      import { memoryStore } from 'redrive/memory'
-      const require = createRequire(import.meta.url)
-      console.log(JSON.stringify([require('redrive').RetryQueue === RetryQueue, require('redrive/memory').memoryStore === memoryStore]))`,
-  })
+  using project = consumer({ 'main.mjs': mixed })
   expect(await project.node('main.mjs')).toEqual([true, true])
 })
 

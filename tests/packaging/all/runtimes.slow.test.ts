@@ -1,6 +1,6 @@
 // Deno and Bun run the package as they find it in node_modules: the queue, and tasks in a file.
-import { expect } from 'vitest'
-import { consumer, expected, program as queue } from '../consumer.ts'
+import { expect, test } from 'vitest'
+import { consumer, expected, mixed, program as queue } from '../consumer.ts'
 import { flakyServer } from '../flaky-server.ts'
 import { tries } from '../tries.ts'
 import { installed, program } from './installed.ts'
@@ -29,6 +29,13 @@ export async function main(url) {
 `
 
 for (const { title, words } of runtimes) {
+  test(`${title}: by import and by require a program has one copy of the package`, async () => {
+    const dependencies = '{ "type": "module", "dependencies": { "redrive": "*" } }'
+    using project = consumer({ 'package.json': dependencies, 'main.mjs': mixed })
+    const [path = '', ...before] = words()
+    expect(JSON.parse(await project.run(path, ...before, 'main.mjs'))).toEqual([true, true])
+  })
+
   for (const [what, code, answer] of [
     ['run', queue, expected],
     ['run, with redrive/sqlite', stored, { durability: 'strict', status: 'SUCCEEDED' }],
