@@ -58,7 +58,7 @@ export class WakeTimer {
   #look(): void {
     const earlyMs = this.#wakesAt - this.#host.now()
     if (earlyMs < EARLY_MS) return
-    const message = `a timer came ${earlyMs} ms before its time: fake timers replace setTimeout and no clock, so nothing falls due; have them replace Date and performance too`
+    const message = `a timer came ${earlyMs} ms early: fake timers replace setTimeout and no clock; have them replace Date and performance too`
     this.#host.degraded('time_faked', message, '')
   }
 }

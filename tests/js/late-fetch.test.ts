@@ -158,3 +158,15 @@ test('what installFetch has replaced is used while it is installed, and the fetc
   await queue.fetch(ORDERS)
   expect([replaced, later].map(({ mock }) => mock.calls.length)).toEqual([1, 1])
 })
+
+test('where there is no global fetch, as in a jsdom, a queue is made for Axios, and a call by fetch says what it needs', async () => {
+  vi.stubGlobal('fetch', undefined)
+  const { queue } = await setup()
+  for (const call of [queue.fetch(ORDERS), queue.fetch(ORDERS, { method: 'POST' }), queue.enqueue(ORDERS)])
+    await expect(call).rejects.toThrow(
+      new TypeError('expected a global fetch, or options.fetch of the queue, to send by'),
+    )
+  const own = new RetryQueue({ fetch: async () => new Response('own'), warn: false })
+  expect(await (await own.fetch(ORDERS)).text()).toBe('own')
+  await own.close()
+})

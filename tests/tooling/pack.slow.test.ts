@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { unpack } from '../../js/core/unpack.ts'
 import { pack } from '../../scripts/build/pack.mjs'
 
@@ -25,6 +25,17 @@ test.each([
   ['the keys', generated('keys/keys.wasm')],
 ])('%s comes out as it was packed', async (_, bytes) => {
   expect(Buffer.from(await unpack(await pack(bytes))).equals(bytes)).toBe(true)
+})
+
+test('a host without messages, such as Jest’s jsdom, unpacks all the same', async () => {
+  const bytes = noise(20_000)
+  const packed = await pack(bytes)
+  vi.stubGlobal('MessageChannel', undefined)
+  try {
+    expect(await unpack(packed)).toEqual(bytes)
+  } finally {
+    vi.unstubAllGlobals()
+  }
 })
 
 test('texts of every short length come out as they were packed', async () => {

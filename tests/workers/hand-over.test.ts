@@ -29,6 +29,14 @@ test('S5 a call that goes on failing is answered with 202 and the id of its task
   expect(saw?.keys).toEqual([(await object().get(taskId))?.idempotencyKey])
 })
 
+test('flush makes the alarm due: what waits for its own curve is sent', async () => {
+  await api.fails(1)
+  const policy = { ...quick, initialDelayMs: 3_600_000 }
+  const taskId = taskOf(await edge.call(api.orders('flushed'), order('flushed'), { ...atOnce, policy }))
+  expect(await object().ask('flush')).toBe(1)
+  await reaches(object(), taskId, 'SUCCEEDED')
+})
+
 test('meta and tags go along, and the object finds the task by them', async () => {
   await api.fails(3)
   const init = { ...order('labelled'), redrive: { meta: { order: 17 }, tags: ['eu', 'order'] } }

@@ -51,3 +51,28 @@ for (const { title, words } of runtimes) {
     })
   }
 }
+
+tries(installed('Deno', 'deno'), 'test, with sanitizers', async () => {
+  using project = consumer({
+    'package.json': '{ "type": "module" }',
+    'queue.test.mjs': `
+import { RetryQueue } from 'redrive'
+import { fakeClock, scriptedServer } from 'redrive/testing'
+
+Deno.test('nothing of a closed queue is left', async () => {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock }).reply(503)
+  const queue = new RetryQueue({ clock, fetch: server.fetch, policy: { initialDelayMs: 1_000 } })
+  const answer = queue.fetch('https://api.test/')
+  await queue.ready
+  await clock.advance(2_000)
+  await (await answer).body?.cancel()
+  await queue.close()
+})
+`,
+  })
+  const words = ['test', '--no-remote', '--allow-all', '--no-check', '--sanitize-ops', '--sanitize-resources']
+  const output = await project.run(program('@deno', 'deno', 'DENO_PATH'), ...words, 'queue.test.mjs')
+  expect(output).toMatch(/1 passed/)
+  return undefined
+})
