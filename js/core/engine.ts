@@ -23,7 +23,8 @@ export async function bind(glue: typeof Glue, module: WebAssembly.Module): Promi
 export async function compileGiven(given: unknown): Promise<WebAssembly.Module> {
   const value = await (typeof given === 'function' ? given() : given)
   if (value instanceof WebAssembly.Module) return value
-  const bytes = value instanceof Response ? await value.arrayBuffer() : value
+  // by what it can do: not every host of Axios has a Response
+  const bytes = value?.arrayBuffer ? await value.arrayBuffer() : value
   if (bytes instanceof ArrayBuffer || ArrayBuffer.isView(bytes)) return WebAssembly.compile(bytes as BufferSource)
   throw new TypeError(`expected a WebAssembly.Module, its bytes or a Response with them, got ${typeof value}`)
 }

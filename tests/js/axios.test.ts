@@ -284,3 +284,14 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     expect(String(server.requests[3]?.body)).toBe('{"sku":"a"}')
   })
 })
+
+test('Axios alone needs no fetch, Response or MessageChannel of its host: Jest’s jsdom has none', async () => {
+  const { server, api } = await setup('http')
+  server.reply(503).reply(200, JSON_TYPE, '{"id":7}')
+  for (const name of ['fetch', 'Request', 'Response', 'MessageChannel']) vi.stubGlobal(name, undefined)
+  try {
+    expect((await api.get('/orders')).data).toEqual({ id: 7 })
+  } finally {
+    vi.unstubAllGlobals()
+  }
+})
