@@ -14,7 +14,6 @@ const guide: readonly Item[] = [
       page('Offline', '/guide/offline'),
       page('Many tabs', '/guide/many-tabs'),
       page('Node', '/guide/node'),
-      page('Fake time', '/fake-time'),
       page('Workers', '/workers'),
       page('Middleware', '/middleware'),
       page('Recipes', '/recipes'),

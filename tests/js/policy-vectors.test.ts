@@ -102,7 +102,10 @@ test('the core classifies the end of a call as every row says', () => {
     .map((row) => {
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
-      return { row, got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags, row.asked === true)] }
+      return {
+        row,
+        got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags, row.asked === true)],
+      }
     })
     .filter(({ row, got }) => got !== row.decision)
   expect(wrong).toEqual([])
@@ -125,7 +128,21 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
       const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, never, 2, 0, -1, 0, marks, Number.NaN)
       const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
       const code = OUTCOMES.indexOf(outcome)
-      const verdict = queue.settle(0, slot, code, status, nothing, 1, nothing, false, false, said, nothing, asked, false)
+      const verdict = queue.settle(
+        0,
+        slot,
+        code,
+        status,
+        nothing,
+        1,
+        nothing,
+        false,
+        false,
+        said,
+        nothing,
+        asked,
+        false,
+      )
       return { row, got: verdict >= ENDED ? CLASSES[verdict - ENDED + 2] : CLASSES[verdict] }
     })
     .filter(({ row, got }) => got !== row.decision)

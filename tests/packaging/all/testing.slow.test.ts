@@ -71,7 +71,9 @@ const jestRow = (what: string, files: Files, ...args: readonly string[]): Row =>
 const required = (code: string): string => code.replace(/^import (.*) from (.*)$/gm, 'const $1 = require($2)')
 const plainJest: Files = {
   'package.json': '{}',
-  'orders.js': required(orders).replace('export async function order', 'exports.order = async function order'),
+  'orders.js': required(orders)
+    .replace('export const queue', 'const queue')
+    .replace('export async function order', 'exports.order = async function order'),
   'orders.test.js': required(snippet('Jest')),
 }
 const typed: Files = {
@@ -161,6 +163,7 @@ const vitestFiles = esm('Vitest')
 const rows: readonly Row[] = [
   vitestRow(tool.vitest, 'vi.spyOn', vitestFiles),
   vitestRow(tool.vitest, 'vi.stubGlobal', { ...vitestFiles, 'orders.test.js': stubbed }),
+  vitestRow(tool.vitest, 'redrive/testing', esm('Fake time and a fake server')),
   vitestRow(installed('jsdom', 'jsdom'), 'vi.spyOn', vitestFiles, '--environment=jsdom'),
   vitestRow(tool.happy, 'vi.spyOn', vitestFiles, '--environment=happy-dom'),
   // happy-dom's own fetch asks by OPTIONS first, and MSW has no answer to that
