@@ -124,7 +124,7 @@ export interface EndedAttempt {
   readonly said: number
   /** The answer has a Retry-After. */
   readonly asked: boolean
-  /** It is marked as the replay of one that is stored under its key. */
+  /** The answer is marked as the replay of one that is stored under its key. */
   readonly replayed: boolean
 }
 

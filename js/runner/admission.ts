@@ -238,9 +238,8 @@ export class Admission {
 
   #isTransient(call: Call, finished: Finished): boolean {
     const { core, policies, host } = this.#runner
-    const said = finished.said?.retry
-    if (said !== undefined) return said && call.replayable
-    const { outcome, status, answer } = finished
+    const { outcome, status, answer, said } = finished
+    if (said?.retry !== undefined) return said.retry && call.replayable
     const asked = !!answer?.header('retry-after')
     const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host), asked)
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY

@@ -14,20 +14,20 @@ interface Timer {
   free(): void
 }
 
-type Host = Pick<QueueContext, 'now' | 'degraded' | 'settings'>
+type Place = Pick<QueueContext, 'now' | 'degraded' | 'settings'>
 
 export class WakeTimer {
   readonly #timer: Timer
   /** The timer is the core's own (gloo-timers), as in browsers; elsewhere, and in tests, it is the clock's. */
   readonly #isCores: boolean
-  readonly #host: Host
+  readonly #host: Place
   #armedAt: number = FOREVER
   /** When it is to wake: the longest timer may end before `armedAt`. */
   #wakesAt: number = FOREVER
   /** Fake timers put another `setTimeout` in its place, and what the one before had armed may never come. */
   #armedBy: unknown
 
-  constructor(engine: Engine, host: Host, wake: () => void) {
+  constructor(engine: Engine, host: Place, wake: () => void) {
     const { clock } = host.settings
     const woken = () => {
       if (clock === systemClock) this.#look()

@@ -4,7 +4,7 @@ import { MAX_TIMER_MS } from '../platform/clock.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import { settle } from './clock.ts'
 
-/** What moves the fake timers of all three: they stand on one library. */
+/** The fake timers of all three: they stand on one library. */
 interface FakeTimers {
   nextAsync(): Promise<number>
   tickAsync(ms: number): Promise<number>
@@ -55,7 +55,7 @@ export async function fastForward(queue: RetryQueue, ms: number): Promise<void> 
   }
 }
 
-/** What a queue does that takes real time. */
+/** The work of a queue that takes real time. */
 class UnderWay {
   readonly #queue: RetryQueue
   readonly #clock: FakeTimers

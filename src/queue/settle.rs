@@ -12,7 +12,7 @@ use crate::outcome::{Flags, Outcome, Reason};
 use crate::slots::index_of;
 use crate::time::Millis;
 use crate::wait::backoff;
-use crate::wait::patience::{Cause, Patience};
+use crate::wait::patience::{Cause, Patience, after_upload};
 
 /// Most attempts a task is given back, for whatever cause.
 const MOST_REFUNDS: u8 = 20;
@@ -24,10 +24,6 @@ const REFRESHED: u8 = MOST_UNAUTHORIZED_REFUNDS + 1;
 /// Up to this attempt `Retry-After: 0` means now: past it the curve decides, so that a server that
 /// always says so is not asked without a pause.
 const LAST_AT_ONCE: u32 = 3;
-
-/// A body of more bytes is large: 1 MiB.
-const LARGE_BODY: u32 = 1 << 20;
-const LONGEST_UPLOAD_PAUSE: Millis = Millis::new(30_000);
 
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
 const FAILED_BEFORE: u32 = 1;
@@ -332,7 +328,9 @@ impl Queue {
         task.previous_delay = curve.into();
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
-        let curve = curve.plus(upload_pause(task, ended.outcome)).min(curve.max(policy.cap()));
+        let unheard = matches!(ended.outcome, Outcome::NetworkError | Outcome::TimedOut);
+        let upload = if unheard { after_upload(task.bytes, attempts) } else { Millis::ZERO };
+        let curve = curve.plus(upload).min(curve.max(policy.cap()));
         let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
         let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };
@@ -373,17 +371,6 @@ impl Queue {
             None => Verdict::Retry { delay, wait, authorize },
         }
     }
-}
-
-/// The time that a task with a large body waits beyond the curve after an attempt that had no answer: a second for each MiB and
-/// attempt, at most 30 s. A server that refuses an upload before it has read it may be heard as a lost connection, its
-/// `Retry-After` with it, and each attempt sends the body again.
-fn upload_pause(task: &Task, outcome: Outcome) -> Millis {
-    if task.bytes <= LARGE_BODY || !matches!(outcome, Outcome::NetworkError | Outcome::TimedOut) {
-        return Millis::ZERO;
-    }
-    let per_attempt = u64::from(task.bytes).wrapping_mul(1000) >> LARGE_BODY.trailing_zeros();
-    Millis::new(per_attempt.wrapping_mul(u64::from(task.attempts.count()))).min(LONGEST_UPLOAD_PAUSE)
 }
 
 /// A task's place on the staircase of its lane, fixed when it first needs one.

@@ -29,7 +29,7 @@ pub struct Patience {
 }
 
 impl Cause {
-    /// What the cause calls for.
+    /// The wait that the cause calls for.
     pub const fn patience(self) -> Patience {
         let least = Millis::new(1000);
         match self {
@@ -48,6 +48,21 @@ impl Patience {
         let more = step.wrapping_mul(u64::from(r32)) >> 32;
         Millis::new(step.wrapping_add(more)).min(self.cap)
     }
+}
+
+/// A body of more bytes is large.
+const LARGE_BODY: u32 = 1 << 20;
+const LONGEST_AFTER_UPLOAD: Millis = Millis::new(30_000);
+
+/// The time that a task with a body of so many bytes waits beyond the curve after an attempt that had no answer: none for a small one, else a
+/// second for each MiB and attempt, at most 30 s. A server that refuses an upload before it has read it may be heard as a lost connection, its
+/// `Retry-After` with it, and each attempt sends the body again.
+pub fn after_upload(bytes: u32, attempts: u32) -> Millis {
+    if bytes <= LARGE_BODY {
+        return Millis::ZERO;
+    }
+    let per_attempt = u64::from(bytes).wrapping_mul(1000) >> LARGE_BODY.trailing_zeros();
+    Millis::new(per_attempt.wrapping_mul(u64::from(attempts))).min(LONGEST_AFTER_UPLOAD)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ test.each<[what: string, send: (queue: RetryQueue) => Promise<unknown>]>([
 test('a queue may be made where there is no fetch yet', async () => {
   vi.stubGlobal('fetch', undefined)
   const { queue } = await setup()
-  await expect(queue.fetch(ORDERS)).rejects.toThrow('fetch is not a function')
+  await expect(queue.fetch(ORDERS)).rejects.toThrow('expected a global fetch, or options.fetch')
   vi.stubGlobal('fetch', async () => new Response('mock'))
   expect(await (await queue.fetch(ORDERS)).text()).toBe('mock')
 })
