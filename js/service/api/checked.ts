@@ -2,14 +2,15 @@
 
 import type { z } from '@hono/zod-openapi'
 import { meant } from '../../options/meant.ts'
-import { type FieldError, Problem, pointerTo } from './problem.ts'
+import { type FieldError, MOST_ERRORS, Problem, pointerTo } from './problem.ts'
 
 /** The value as its schema lets it through. Throws 'invalid'. */
 export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const errors = errorsOf(parsed.error, schema)
-  const more = errors.length > 1 ? `, and ${errors.length - 1} more` : ''
+  const count = parsed.error.issues.reduce((sum, issue) => sum + faultsIn(issue), 0)
+  const more = count > 1 ? `, and ${count - 1} more` : ''
   throw new Problem('invalid', `${errors[0]?.pointer}: ${errors[0]?.detail}${more}`, { errors })
 }
 
@@ -17,20 +18,23 @@ export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
 export const shapeOf = (schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> =>
   (schema as { readonly shape?: Readonly<Record<string, z.ZodType>> } | undefined)?.shape ?? {}
 
-/** Faults that are told at most: a body may have as many as it has fields. */
-const MOST_ERRORS = 20
-
 type Issue = z.core.$ZodIssue
 
+const faultsIn = (issue: Issue): number => (issue.code === 'unrecognized_keys' ? issue.keys.length : 1)
+
+/** The first faults, and no work for more of them than are shown. */
 export function errorsOf({ issues }: z.ZodError, schema: z.ZodType): FieldError[] {
-  return issues.flatMap((issue) => toErrors(issue, schema)).slice(0, MOST_ERRORS)
+  return issues
+    .slice(0, MOST_ERRORS)
+    .flatMap((issue) => toErrors(issue, schema))
+    .slice(0, MOST_ERRORS)
 }
 
 function toErrors(issue: Issue, schema: z.ZodType): FieldError[] {
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
     const names = Object.keys(shapeOf(partAt(schema, path)))
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, MOST_ERRORS).map((key) => ({
       pointer: pointerTo([...path, key]),
       detail: `there is no such field; ${meant(key, names)}`,
     }))

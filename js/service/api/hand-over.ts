@@ -10,7 +10,7 @@ import type { ResolvedPolicy } from '../../options/policy.ts'
 import { BodyStoreError } from '../bodies/body-store.ts'
 import { queuedEvent } from '../feed/events.ts'
 import type { Exchange } from './exchange.ts'
-import { inSlices } from './in-slices.ts'
+import { afterOthers, inSlices, SLICE_BYTES } from './in-slices.ts'
 import { bodiesAway, checkTaskIn, fingerprintOf, newTaskOf, withTimeFor } from './new-task.ts'
 import { Problem } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
@@ -46,11 +46,12 @@ interface Waiting {
 export async function handOver(drafts: readonly Draft[]): Promise<readonly (Receipt | Problem)[]> {
   const outcomes = new Map<number, Receipt | Problem>()
   const prepareds: Waiting[] = []
-  await inSlices(drafts, async (draft, at) => {
+  const prepare = async (draft: Draft, at: number): Promise<void> => {
     const made = await orProblem(prepared(draft))
     if ('targetUrl' in made) prepareds.push({ at, task: made, exchange: draft.exchange })
     else outcomes.set(at, made)
-  })
+  }
+  await inSlices(drafts, prepare, ({ exchange }) => exchange.text.length)
   const ready: Waiting[] = []
   for (const [at, made] of await withBodiesApart(prepareds)) {
     if (made instanceof Problem) outcomes.set(at, made)
@@ -81,6 +82,7 @@ async function orProblem<T>(work: Promise<T>): Promise<T | Problem> {
 /** The record of a draft, or the receipt of the task that it is a repeat of. Throws a Problem. */
 async function prepared({ exchange, key }: Draft): Promise<NewTask | Receipt> {
   const checked = checkTaskIn(exchange.body, exchange)
+  if (exchange.text.length > SLICE_BYTES) await afterOthers()
   try {
     const task = await newTaskOf(exchange, checked, key)
     // of a repeat a large body would be kept twice, for a moment

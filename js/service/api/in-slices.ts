@@ -2,12 +2,26 @@
 
 /** Tasks between two breaks: about a millisecond of work. */
 const SLICE = 8
+/** Bytes of them, where some are large. */
+export const SLICE_BYTES = 65_536
+
+/** Resolves once other requests have had their turn. */
+export const afterOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Does the work for each, in order. Other requests have their turn after each slice. */
-export async function inSlices<T, R>(all: readonly T[], work: (each: T, at: number) => R | Promise<R>): Promise<R[]> {
+export async function inSlices<T, R>(
+  all: readonly T[],
+  work: (each: T, at: number) => R | Promise<R>,
+  bytesOf: (each: T) => number = () => 0,
+): Promise<R[]> {
   const done: R[] = []
+  let bytes = 0
   for (const [at, each] of all.entries()) {
-    if (at > 0 && at % SLICE === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+    bytes += bytesOf(each)
+    if (bytes > SLICE_BYTES || (at > 0 && at % SLICE === 0)) {
+      await afterOthers()
+      bytes = bytesOf(each)
+    }
     done.push(await work(each, at))
   }
   return done

@@ -6,7 +6,7 @@
  * tag is 64 bytes as a whole, and its name holds no `=`.
  */
 
-import { hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { schemaOf } from '../../api/records.ts'
 import { laneName, type NewTask } from '../../api/store.ts'
 import { bodyMs } from '../../options/first-policy.ts'
@@ -20,6 +20,7 @@ import type { TaskBody } from '../bodies/task-bodies.ts'
 import type { SenderData } from '../sending.ts'
 import { callbackOf } from './callback.ts'
 import type { Exchange } from './exchange.ts'
+import { memberOf } from './parts.ts'
 import { invalid, Problem } from './problem.ts'
 import { bodyOf, checkHeaders, storedHeaders, storedTarget, targetOf } from './request-of.ts'
 import { KEY_SHAPE, MOST_TAGS, TAG_BYTES, type TaskIn } from './schemas/task-in.ts'
@@ -51,14 +52,11 @@ export function keyOf({ idempotencyKey }: TaskIn, headers: Headers): string | un
 }
 
 /** SHA-256 over the canonical JSON of the whole Task in, but for its key: 64 hex digits. */
-export function fingerprintOf({
-  body,
-  text,
-  context,
-}: Pick<Exchange<unknown, TaskIn>, 'body' | 'text' | 'context'>): string {
-  const { idempotencyKey, ...rest } = body
-  const canonical = idempotencyKey === undefined ? text : context.core.canonicalJson(JSON.stringify(rest))
-  return hash('sha256', canonical, 'hex')
+export function fingerprintOf({ text }: Pick<Exchange, 'text'>): string {
+  const bytes = utf8(text)
+  const hash = createHash('sha256')
+  for (const part of memberOf(bytes, 'idempotencyKey')?.others ?? [bytes]) hash.update(part)
+  return hash.digest('hex')
 }
 
 /** Methods that change nothing: they go out without a key unless one is given. */
@@ -73,12 +71,12 @@ interface CheckedTask {
 }
 
 /** Throws whatever is wrong with a Task in by itself, whenever it is asked. */
-export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): CheckedTask {
+export function checkTaskIn(task: TaskIn, { settings, text }: Exchange): CheckedTask {
   const { limits } = settings
   const { method = 'POST', deliverAt, delayMs, expiresAt } = task
   const target = targetOf(task.targetUrl, limits)
   checkHeaders(task, limits)
-  const body = bodyOf(task, method, context.core)
+  const body = bodyOf(task, method, text)
   const tags = tagsOf(task)
   if (deliverAt !== undefined && delayMs !== undefined) {
     throw invalid('delayMs: give `deliverAt` or `delayMs`, not both', 'delayMs')

@@ -89,12 +89,24 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   draining: { status: 503, title: 'The service is stopping', retryAfterS: 1 },
 }
 
+/** Faults that a problem lists at most: a body may have as many as it has fields. */
+export const MOST_ERRORS = 20
+/** Characters of a pointer: names in a body may be as long as the body. */
+const MOST_POINTER = 200
+/** Characters of what is said of one fault, and of them all. */
+const MOST_FAULT = 500
+const MOST_DETAIL = 1_000
+
 /** One fault of a body. */
 export interface FieldError {
-  /** A JSON pointer (RFC 6901) into the body, as a fragment: `#/policy/maxAttempts`. */
+  /** A JSON pointer (RFC 6901) into the body, as a fragment: `#/policy/maxAttempts`. One that ends with `…` was cut. */
   readonly pointer: string
   readonly detail: string
 }
+
+/** A text, or its beginning with `…` behind it. */
+export const cut = (text: string, most: number = MOST_POINTER): string =>
+  text.length > most ? `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…` : text
 
 /** Members that a problem may have beside those of RFC 9457. */
 export interface ProblemMembers {
@@ -105,6 +117,11 @@ export interface ProblemMembers {
   readonly rule?: string
   readonly count?: number
 }
+
+const brief = ({ pointer, detail }: FieldError): FieldError => ({
+  pointer: cut(pointer),
+  detail: cut(detail, MOST_FAULT),
+})
 
 /** Thrown by whatever refuses a request; the API answers with it. */
 export class Problem extends Error {
@@ -119,9 +136,10 @@ export class Problem extends Error {
     members: ProblemMembers = {},
     headers: Readonly<Record<string, string>> = {},
   ) {
-    super(detail)
+    super(cut(detail, MOST_DETAIL))
     this.type = type
-    this.members = members
+    const { errors } = members
+    this.members = errors ? { ...members, errors: errors.slice(0, MOST_ERRORS).map(brief) } : members
     this.headers = headers
   }
 
@@ -139,7 +157,7 @@ export const problemUri = (type: ProblemType): string => `urn:redrive:problem:${
 
 /** Names a member of an object in a JSON pointer, as a fragment of a URI would have it but for characters that stay legible. */
 export const pointerTo = (path: readonly PropertyKey[]): string =>
-  `#${path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`
+  cut(`#${path.map((part) => `/${cut(String(part)).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`)
 
 /** The body of the answer. `instance`: the id of the request. */
 export function problemBody({ type, message, members }: Problem, instance: string): Record<string, unknown> {

@@ -4,28 +4,28 @@ import type { z } from '@hono/zod-openapi'
 import { bodyTypeOf, LINES_TYPE } from './accept.ts'
 import { checked, errorsOf, shapeOf } from './checked.ts'
 import type { ApiContext, ApiSettings } from './context.ts'
+import { afterOthers, inSlices, SLICE_BYTES } from './in-slices.ts'
 import { type ReadJson, readJson } from './json.ts'
-import { Problem } from './problem.ts'
+import { elementsOf, linesOf } from './parts.ts'
+import { cut, Problem } from './problem.ts'
 import type { Route } from './route.ts'
 
 const MAX_DEPTH = 32
-
-const NEWLINE = 0x0a
-const BLANK: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d])
 
 /** The query, checked. Throws 'bad-request', which names the parameter. */
 export function readQuery({ query }: Route, search: URLSearchParams): unknown {
   const given: Record<string, unknown> = Object.create(null)
   const isList = listsOf(query)
-  for (const name of new Set(search.keys())) {
-    const values = search.getAll(name)
-    if (!isList.has(name) && values.length > 1)
-      throw new Problem('bad-request', `${name}: it is there ${values.length} times`)
-    given[name] = isList.has(name) ? values : values[0]
+  for (const [name, value] of search) {
+    const before = given[name]
+    if (Array.isArray(before)) before.push(value)
+    else if (before === undefined) given[name] = isList.has(name) ? [value] : value
+    else throw new Problem('bad-request', `${cut(name)}: it is there more than once`)
   }
   if (!query) {
     const [name] = Object.keys(given)
-    if (name !== undefined) throw new Problem('bad-request', `${name}: there is no such parameter; this takes none`)
+    if (name !== undefined)
+      throw new Problem('bad-request', `${cut(name)}: there is no such parameter; this takes none`)
     return {}
   }
   const parsed = query.safeParse({ ...given })
@@ -76,37 +76,52 @@ export async function readBody(
     : await bytesOf(request, limits.maxBodyBytes, ' (--max-body)')
   if (bytes.length === 0 && isBodyOptional) return { body: {}, text: '' }
   const maxDepth = limits.maxDepth ?? MAX_DEPTH
-  if ((type ?? bodyTypeOf(request.headers, types)) === LINES_TYPE) {
-    const read = linesOf(bytes, lines?.most ?? 0).map((line) => readLine(line, maxDepth, core))
-    return { body: checked(body, lines?.bodyOf(read)), text: '' }
+  const isLines = (type ?? bodyTypeOf(request.headers, types)) === LINES_TYPE
+  if (lines) {
+    if (bytes.length > SLICE_BYTES) await afterOthers()
+    const texts = isLines ? linesOf(bytes, lines.most) : elementsOf(bytes, lines.member, lines.most)
+    if (texts) {
+      const parts = await readParts(texts, limits.maxBodyBytes, maxDepth, core)
+      // of lines, one that is no JSON fails alone; as JSON, the whole is none then
+      if (!isLines) assertJson(parts, lines.member)
+      return { body: checked(body, lines.bodyOf(parts)), text: '' }
+    }
+    if (bytes.length > limits.maxBodyBytes) throw new Problem('bad-request', `expected {"${lines.member}": […]} alone`)
   }
-  const { value, canonical }: ReadJson = readJson(bytes, maxDepth + (row.depthAround ?? 0), core)
+  const { value, canonical } = await readJson(bytes, maxDepth + (row.depthAround ?? 0), core)
+  if (bytes.length > SLICE_BYTES) await afterOthers()
   return { body: checked(body, value), text: canonical }
 }
 
-/** The lines of a body that hold anything. Throws 'invalid' where there are more than `most`. */
-function linesOf(bytes: Uint8Array, most: number): Uint8Array[] {
-  const lines: Uint8Array[] = []
-  for (let from = 0; from < bytes.length; ) {
-    const end = bytes.indexOf(NEWLINE, from)
-    const to = end < 0 ? bytes.length : end
-    const line = bytes.subarray(from, to)
-    if (line.some((byte) => !BLANK.has(byte))) lines.push(line)
-    if (lines.length > most) throw new Problem('invalid', `the body has more than ${most} lines; send it in parts`)
-    from = to + 1
+function assertJson(parts: readonly (ReadJson | Problem)[], member: string): void {
+  for (const [n, part] of parts.entries()) {
+    if (part instanceof Problem && part.type === 'bad-request') {
+      throw new Problem('bad-request', `#/${member}/${n}: ${part.message}`)
+    }
   }
-  return lines
 }
 
-/** The value of a line, or what is wrong with it: the other lines do not depend on it. */
-function readLine(line: Uint8Array, maxDepth: number, core: ApiContext['core']): unknown {
-  try {
-    return readJson(line, maxDepth, core).value
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
+/** The value of each part, or what is wrong with it: the others do not depend on it. */
+function readParts(
+  texts: readonly Uint8Array[],
+  most: number,
+  maxDepth: number,
+  core: ApiContext['core'],
+): Promise<(ReadJson | Problem)[]> {
+  const read = async (text: Uint8Array): Promise<ReadJson | Problem> => {
+    try {
+      return text.length > most ? tooLargeTask(text.length, most) : await readJson(text, maxDepth, core)
+    } catch (error) {
+      if (error instanceof Problem) return error
+      throw error
+    }
   }
+  return inSlices(texts, read, ({ length }) => length)
 }
+
+/** A task of a batch that is larger than one that comes alone may be. */
+export const tooLargeTask = (bytes: number, most: number): Problem =>
+  new Problem('body-too-large', `the task has ${bytes} bytes, more than ${most} (--max-body)`)
 
 async function bytesOf(request: Request, most: number, remedy: string): Promise<Uint8Array> {
   const tooLarge = (): Problem => new Problem('body-too-large', `the body has more than ${most} bytes${remedy}`)

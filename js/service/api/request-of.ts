@@ -8,6 +8,7 @@ import { REDACTED } from '../../core/sanitizer.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { FIELD_NAME, FIELD_VALUE } from '../field-rules.ts'
 import type { ApiContext, ApiLimits, ApiSettings } from './context.ts'
+import { memberOf } from './parts.ts'
 import { type FieldError, invalid, Problem, pointerTo } from './problem.ts'
 import type { TaskIn } from './schemas/task-in.ts'
 
@@ -120,8 +121,8 @@ export function storedHeaders({ headers = {}, json }: TaskIn, { sanitizer }: Api
 
 const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/
 
-/** The bytes of the body; undefined: there is none, or it was uploaded. `json` as canonical text. Throws 'invalid'. */
-export function bodyOf(task: TaskIn, method: string, core: ApiContext['core']): NewTask['body'] {
+/** The bytes of the body; undefined: there is none, or it was uploaded. `text`: the canonical text of the task, which that of `json` is a part of. Throws 'invalid'. */
+export function bodyOf(task: TaskIn, method: string, text: string): NewTask['body'] {
   const { body, bodyEncoding, json, bodyRef } = task
   if (body !== undefined && json !== undefined) throw invalid('json: give `body` or `json`, not both', 'json')
   if (bodyRef !== undefined && (body ?? json) !== undefined) {
@@ -131,7 +132,7 @@ export function bodyOf(task: TaskIn, method: string, core: ApiContext['core']): 
     throw invalid('bodyEncoding: it says how `body` is written, and there is none', 'bodyEncoding')
   }
   if (bodyRef !== undefined) return withBody(method, undefined, 'bodyRef')
-  if (json !== undefined) return withBody(method, utf8(core.canonicalJson(JSON.stringify(json))), 'json')
+  if (json !== undefined) return withBody(method, memberOf(utf8(text), 'json')?.value.slice(), 'json')
   if (body === undefined || body === '') return undefined
   if (bodyEncoding !== 'base64') return withBody(method, utf8(body), 'body')
   if (!BASE64.test(body)) throw invalid('body: expected base64 (RFC 4648, 4) with its padding', 'body')

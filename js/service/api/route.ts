@@ -6,7 +6,8 @@
 import type { z } from '@hono/zod-openapi'
 import type { ApiLimits, ApiSettings, Scope } from './context.ts'
 import type { Exchange, Reply } from './exchange.ts'
-import type { ProblemType } from './problem.ts'
+import type { ReadJson } from './json.ts'
+import type { Problem, ProblemType } from './problem.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -32,12 +33,14 @@ export interface HeaderIn {
   readonly pattern?: string
 }
 
-/** A body of lines. */
+/** A body of parts, each read by itself: lines, or what is in the list that is all of a JSON object. */
 interface LinesIn {
   /** More are refused, unread. */
   readonly most: number
-  /** Makes of the lines what `body` checks. One that cannot be read is a `Problem`. */
-  bodyOf(lines: readonly unknown[]): unknown
+  /** The name of the list. */
+  readonly member: string
+  /** Makes of the parts what `body` checks. One that cannot be read is a `Problem`. */
+  bodyOf(parts: readonly (ReadJson | Problem)[]): unknown
 }
 
 export interface RouteSpec<Query, Body> {
@@ -61,7 +64,7 @@ export interface RouteSpec<Query, Body> {
   readonly isBodyOptional?: true
   /** The body is bytes of any type, which are left to the handler, unread. In words: what they are. */
   readonly bytes?: string
-  /** The body may also be lines, each a JSON text. */
+  /** The body may also be lines, each a JSON text. As JSON too it is read in parts. */
   readonly lines?: LinesIn
   /** Largest body. @default `limits.maxBodyBytes` */
   readonly mostBytes?: (limits: ApiLimits) => number

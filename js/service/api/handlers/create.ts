@@ -5,8 +5,10 @@ import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
 import { type Draft, handOver, type Receipt } from '../hand-over.ts'
 import { inSlices } from '../in-slices.ts'
+import type { ReadJson } from '../json.ts'
 import { headerKeyOf, keyOf } from '../new-task.ts'
-import { Problem, problemBody } from '../problem.ts'
+import { cut, Problem, problemBody } from '../problem.ts'
+import { tooLargeTask } from '../read-request.ts'
 import type { BatchIn } from '../schemas/batch.ts'
 import { KEY_SHAPE, type TaskIn, taskIn } from '../schemas/task-in.ts'
 
@@ -23,32 +25,44 @@ export async function createTasks(exchange: Exchange<unknown, BatchIn>): Promise
   const { tasks } = exchange.body
   exchange.charge(tasks.length - 1)
   const key = headerKeyOf(exchange.headers)
-  const given = await inSlices(tasks, (task, n) =>
-    draftOf(task, exchange, key === undefined ? undefined : `${key}.${n}`),
+  const drafts = await inSlices(
+    tasks,
+    (task, n) => draftOf(task, exchange, key === undefined ? undefined : `${key}.${n}`),
+    (task) => (task instanceof Problem ? 0 : task.canonical.length),
   )
-  const drafts = given.filter((each): each is Draft => !(each instanceof Problem))
-  const made = (await handOver(drafts)).values()
-  const outcomes = given.map((each) => (each instanceof Problem ? each : (made.next().value as Receipt | Problem)))
-  return ok({ outcomes: outcomes.map((outcome) => shown(outcome, exchange)) })
+  const made = (await handOver(drafts.filter((each): each is Draft => !(each instanceof Problem)))).values()
+  let room = MOST_PROBLEM_CHARS
+  const outcomes: object[] = []
+  for (const draft of drafts) {
+    const outcome = draft instanceof Problem ? draft : (made.next().value as Receipt | Problem)
+    if (!(outcome instanceof Problem)) outcomes.push({ status: statusOf(outcome), receipt: outcome })
+    else {
+      const problem = problemBody(outcome, exchange.requestId)
+      room -= JSON.stringify(problem).length
+      outcomes.push({ status: outcome.status, problem: room < 0 ? withoutErrors(problem) : problem })
+    }
+  }
+  return ok({ outcomes })
 }
 
-const shown = (outcome: Receipt | Problem, { requestId }: Exchange): object =>
-  outcome instanceof Problem
-    ? { status: outcome.status, problem: problemBody(outcome, requestId) }
-    : { status: statusOf(outcome), receipt: outcome }
+/** Of problems in the answer to a batch, until they come without their `errors` and with the beginning of `detail` alone. */
+const MOST_PROBLEM_CHARS = 65_536
+
+const withoutErrors = ({ errors: _, detail, ...rest }: Record<string, unknown>): object => ({
+  ...rest,
+  detail: cut(detail as string, 100),
+})
 
 /** `spare`: its key where it has none of its own. */
-function draftOf(task: unknown, exchange: Exchange, spare: string | undefined): Draft | Problem {
-  const { core } = exchange.context
+function draftOf(task: ReadJson | Problem, exchange: Exchange, spare: string | undefined): Draft | Problem {
+  if (task instanceof Problem) return task
   const { maxBodyBytes } = exchange.settings.limits
+  const { value, canonical: text } = task
   try {
-    if (task instanceof Problem) throw task
-    const text = core.canonicalJson(JSON.stringify(task))
+    // printed anew, numbers may have more digits
     const size = Buffer.byteLength(text)
-    if (size > maxBodyBytes) {
-      throw new Problem('body-too-large', `the task has ${size} bytes, more than ${maxBodyBytes} (--max-body)`)
-    }
-    const body = checked(taskIn, task)
+    if (size > maxBodyBytes) throw tooLargeTask(size, maxBodyBytes)
+    const body = checked(taskIn, value)
     const key = body.idempotencyKey ?? spare
     if (key !== undefined && !KEY_SHAPE.test(key)) {
       throw new Problem(

@@ -98,7 +98,7 @@ export const taskRoutes: readonly Route[] = [
     scope: 'tasks:write',
     headersIn: [BATCH_KEY],
     body: batchIn,
-    lines: { most: MOST_TASKS, bodyOf: (tasks) => ({ tasks }) },
+    lines: { most: MOST_TASKS, member: 'tasks', bodyOf: (tasks) => ({ tasks }) },
     mostBytes: ({ maxBodyBytes, maxBatchBytes = BATCH_BYTES }) => Math.max(maxBodyBytes, maxBatchBytes),
     depthAround: 2,
     answers: { 200: { description: 'The outcome of each', schema: batchOut } },

@@ -1,6 +1,8 @@
 /** Many tasks in one request, and what became of each. */
 
 import { z } from '@hono/zod-openapi'
+import type { ReadJson } from '../json.ts'
+import type { Problem } from '../problem.ts'
 import { problemOut } from './service.ts'
 import { receipt, TASK_EXAMPLES } from './task-in.ts'
 
@@ -11,7 +13,7 @@ export const BATCH_BYTES: number = 8 * 2 ** 20
 
 export interface BatchIn {
   /** Each is checked by itself, so that one which is wrong fails alone. */
-  readonly tasks: readonly unknown[]
+  readonly tasks: readonly (ReadJson | Problem)[]
 }
 
 export const batchIn: z.ZodType<BatchIn> = z
@@ -26,7 +28,7 @@ export const batchIn: z.ZodType<BatchIn> = z
     id: 'BatchIn',
     description: 'Requests to be made, each until it succeeds',
     example: { tasks: [TASK_EXAMPLES.text, TASK_EXAMPLES.read] },
-  })
+  }) as z.ZodType as z.ZodType<BatchIn>
 
 const RECEIPT = receipt.meta()?.example
 

@@ -7,7 +7,7 @@ import { SOURCE_SHAPE } from '../../bodies/body-sources.ts'
 import { NAME_SHAPE } from '../../named.ts'
 import { ENDS, type End } from '../ends.ts'
 import { policyOverlay } from './policy.ts'
-import { count, flag, instant, millis, name } from './words.ts'
+import { count, flag, instant, millis, name, texts } from './words.ts'
 
 export interface TaskIn {
   readonly targetUrl: string
@@ -70,10 +70,7 @@ export const taskIn: z.ZodType<TaskIn> = z
       .regex(/^(?!(?:CONNECT|TRACE|TRACK)$)[!#$%&'*+.^_`|~0-9A-Z-]{1,32}$/, 'expected an HTTP method in upper case')
       .optional()
       .meta({ description: 'In upper case. Default: POST', example: 'POST' }),
-    headers: z.record(z.string(), z.string()).optional().meta({
-      description: 'At most 64, and 16 KiB. Only names that may be stored: no credentials',
-      maxProperties: 64,
-    }),
+    headers: texts('At most 64, and 16 KiB. Only names that may be stored: no credentials', 64).optional(),
     body: z.string().optional().meta({ description: 'The body as text, or in base64' }),
     bodyEncoding: z.enum(['utf8', 'base64']).optional().meta({ description: 'How `body` is written. Default: utf8' }),
     json: z.unknown().optional().meta({
@@ -140,10 +137,7 @@ export const taskIn: z.ZodType<TaskIn> = z
           'Where a POST reports the end of the task: under one key for each end, until a 2xx answers or its policy gives up',
         example: { url: 'https://me.example.com/hooks', on: ['succeeded', 'exhausted'] },
       }),
-    tags: z.record(z.string(), z.string()).optional().meta({
-      description: 'At most 8, each of at most 64 bytes as `name=value`; shown, never sent',
-      maxProperties: MOST_TAGS,
-    }),
+    tags: texts('At most 8, each of at most 64 bytes as `name=value`; shown, never sent', MOST_TAGS).optional(),
   })
   .meta({ id: 'TaskIn', description: 'A request to be made until it succeeds', example: EXAMPLE })
 
