@@ -1,7 +1,7 @@
 /** redrive/express: calls that were handed over, and requests whose handler has failed, are answered with a 202. For Express 5. */
 
 import type { IncomingMessage } from 'node:http'
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { check, int } from '../options/check.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import { DeferredError } from './inbound/deferred.ts'
@@ -48,10 +48,11 @@ export function deferredErrors(options: ReplyOptions = {}): ErrorRequestHandler 
  * `options.origin`. It answers a `DeferredError`, too. After all routes and before the handlers of errors. Throws on options, and where the queue
  * is not durable.
  */
-export function inboundErrors(queue: RetryQueue, options: InboundOptions): ErrorRequestHandler {
+export function inboundErrors(queue: RetryQueue, options: InboundOptions<Request>): ErrorRequestHandler {
   const inbound = new Inbound(queue, options, 'inboundErrors')
   return async (error, request, response, next) => {
-    const incoming = incomingOf(request, response, request.originalUrl, (request as { id?: unknown }).id)
+    const { id } = request as { readonly id?: unknown }
+    const incoming = incomingOf(request, response, { target: request.originalUrl, id, original: request })
     const { reply, toStatus } = await inbound.settle(error, incoming)
     if (toStatus) changeStatus(response, toStatus)
     if (reply && !response.headersSent) send(response, reply)

@@ -14,7 +14,7 @@ export type { InboundOptions } from './inbound/options.ts'
 export type { ReplyOptions, TaskUrl } from './inbound/reply.ts'
 export type { InboundRequest } from './inbound/request.ts'
 
-export interface InboundPluginOptions extends InboundOptions {
+export interface InboundPluginOptions extends InboundOptions<FastifyRequest> {
   readonly queue: RetryQueue
   /** The most bytes of a body that are copied: a request with more of them is never sent again. @default 1 MiB */
   readonly maxBodyBytes?: number
@@ -39,7 +39,8 @@ export const inboundErrors: FastifyPluginCallback<InboundPluginOptions> = inScop
       done(null, payload)
     })
     answering(fastify, async (error, request, { raw }) => {
-      const incoming = incomingOf(request.raw, raw, request.originalUrl, request.id, maxBodyBytes)
+      const about = { target: request.originalUrl, id: request.id, original: request }
+      const incoming = incomingOf(request.raw, raw, about, maxBodyBytes)
       const { reply, toStatus } = await inbound.settle(error, incoming)
       if (toStatus) changeStatus(raw, toStatus)
       return reply

@@ -15,7 +15,7 @@ export type { InboundOptions } from './inbound/options.ts'
 export type { ReplyOptions, TaskUrl } from './inbound/reply.ts'
 export type { InboundRequest } from './inbound/request.ts'
 
-export interface HonoInboundOptions extends InboundOptions {
+export interface HonoInboundOptions extends InboundOptions<Context> {
   /** The most bytes of a body that are copied: a request with more of them is never sent again. @default 1 MiB */
   readonly maxBodyBytes?: number
 }
@@ -46,6 +46,7 @@ export function inboundErrors(queue: RetryQueue, options: HonoInboundOptions): M
       method: raw.method,
       target: pathname + search,
       headers: new Headers(raw.headers),
+      original: context,
       ...idOf(context.get('requestId')),
       isAnswered: () => raw.signal.aborted,
       body: () => body,

@@ -40,7 +40,9 @@ export async function saveOrder(id, order) {
   calls += 1
   if (calls <= 2) throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
   console.log('saved', id, JSON.stringify(order), 'by call', calls)
-}`
+}
+const users = { 'Bearer hush': 'ada', 'Bearer of-the-service': 'the service' }
+export const userOf = async (authorization) => users[authorization]`
 
 async function service(project: Consumer, env: Readonly<Record<string, string>> = {}): Promise<Running> {
   for (const name of ['express', 'fastify', 'hono', '@hono/node-server']) link(project, name)
@@ -96,12 +98,16 @@ test('sessions are not kept', async () => {
   const env = { SERVICE_TOKEN: 'of-the-service', REPLAY_SECRET: 'the same in all processes' }
   await using running = await service(project, env)
   const headers = { ...json, authorization: 'Bearer hush', cookie: 'sid=hush', 'x-tenant': 'acme', 'x-beta': 'yes' }
+  const stranger = { ...headers, authorization: 'Bearer made-up' }
+  const refused = await fetch(`http://localhost:${port}/orders/A-2`, { method: 'PUT', headers: stranger, body: '{}' })
+  expect(refused.status).toBe(500)
   const kept = await fetch(`http://localhost:${port}/orders/A-1`, { method: 'PUT', headers, body: '{"total":3}' })
   expect(kept.status).toBe(202)
   await expect.poll(running.output, { timeout: 20_000 }).toContain('saved A-1')
   const lines = running.output().trim().split('\n')
   const own = 'Bearer of-the-service acme'
-  expect(lines.filter((line) => line.startsWith('Bearer'))).toEqual(['Bearer hush acme', own, own])
+  const seen = lines.filter((line) => line.startsWith('Bearer'))
+  expect(seen).toEqual(['Bearer made-up acme', 'Bearer hush acme', own])
   const files = project.files('.').filter((file) => /^requests\.db(-wal|-shm|-reserve)?$/.test(file))
   expect(files.length).toBeGreaterThan(1)
   for (const file of files) expect(readFileSync(join(project.folder, file)).includes('hush'), file).toBe(false)

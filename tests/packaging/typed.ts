@@ -162,11 +162,11 @@ const fetchOrDefer: forExpress.FetchOrDefer = forExpress.orDefer(queue, { tags: 
 export const status: number = (await fetchOrDefer('https://b.test', { redrive: { priority: 1 } })).status
 
 const capture: RequestHandler = forExpress.captureBody({ maxBodyBytes: 1 })
-const errors: ErrorRequestHandler = forExpress.inboundErrors(queue, options)
+const errors: ErrorRequestHandler = forExpress.inboundErrors(queue, { ...options, authenticated: (request) => request.ip === '::1' })
 export const app = express().use(capture, express.json({ verify: forExpress.keepBody }), errors, forExpress.deferredErrors())
 
 const server = fastify()
-await server.register(forFastify.inboundErrors, { queue, ...options, maxBodyBytes: 1 })
+await server.register(forFastify.inboundErrors, { queue, ...options, authenticated: ({ ip }) => ip === '::1', maxBodyBytes: 1 })
 await server.register(forFastify.deferredErrors, { taskUrl: (id) => '/tasks/' + id, prefix: '/a' })
 // @ts-expect-error an origin has to be given
 server.register(forFastify.inboundErrors, { queue })
@@ -181,7 +181,7 @@ import { sqliteStore } from 'redrive/sqlite'
 
 const queue = new RetryQueue({ store: sqliteStore({ path: 'tasks.db' }) })
 const match = (error: unknown, { id }: forHono.InboundRequest): boolean => error instanceof forHono.DeferredError || id === ''
-const handler: MiddlewareHandler = forHono.inboundErrors(queue, { origin: 'https://a.test', match, maxBodyBytes: 1 })
+const handler: MiddlewareHandler = forHono.inboundErrors(queue, { origin: 'https://a.test', match, authenticated: ({ req }) => req.path === '/', maxBodyBytes: 1 })
 export const hono = new Hono().use(handler).use(forHono.deferredErrors())
 // @ts-expect-error a typo in an option is an error
 forHono.inboundErrors(queue, { orign: 'https://a.test' })

@@ -12,6 +12,7 @@ import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
+import { giverFor } from '../../runner/credentials.ts'
 import { DeferredError } from './deferred.ts'
 import { acceptanceIn, callOf, HandlerError, type Replayed } from './handler-run.ts'
 import { failureOf, mayPass, statusOfReplay } from './may-pass.ts'
@@ -134,6 +135,7 @@ export class Inbound {
       this.#tell('headers_withheld', request, `not kept: ${names} is on no list of headers; ${remedy}`, 'headers')
       return GOES_ON
     }
+    if (!this.#mayStandIn(url, heads.withheld, request)) return GOES_ON
     const replayed: Replayed = { method, url, bytes: body.bytes, ...heads }
     const { policyId } = this.#options
     // a key of its own for each: should a repeat come back unmarked, it is known by that
@@ -146,6 +148,30 @@ export class Inbound {
     })
     const acceptance = await acceptanceIn(taken)
     return acceptance ? this.#told(call, acceptance, request) : GOES_ON
+  }
+
+  /**
+   * Whether the service may send it again in its own name. Its client may have made a token up, or have none, and the handler may have failed
+   * before that was seen: then its repeat would do with the service's credential what was never allowed.
+   */
+  #mayStandIn(url: string, withheld: readonly string[], request: Incoming): boolean {
+    const { settings, degraded } = this.#host
+    if (withheld.length === 0 && !giverFor(settings, { url }) && !settings.sign) return true
+    const { authenticated } = this.#options
+    try {
+      if (authenticated?.(request.original) === true) return true
+    } catch (thrown) {
+      degraded('hook_threw', `authenticated threw (${unsaid(thrown)}): the request is not kept`, 'authenticated')
+    }
+    const what = withheld.length > 0 ? `${withheld.join(', ')} would be replaced by` : 'it would be sent again with'
+    const remedy = 'authenticated(request) has to say true of one whose client was checked'
+    this.#tell(
+      'not_replayable',
+      request,
+      `not kept: ${what} credentials of the service's own; ${remedy}`,
+      'authenticated',
+    )
+    return false
   }
 
   /** The body, or undefined where it is not at hand, and `degraded` has said why. */

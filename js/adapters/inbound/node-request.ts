@@ -82,8 +82,7 @@ function arrived(request: IncomingMessage): Promise<void> {
 export function incomingOf(
   request: IncomingMessage,
   response: ServerResponse,
-  target: string,
-  id: unknown,
+  { target, id, original }: { readonly target: string; readonly id: unknown; readonly original: unknown },
   maxBodyBytes: number = MAX_BODY_BYTES,
 ): Incoming {
   const { method = 'GET', rawHeaders } = request
@@ -97,6 +96,7 @@ export function incomingOf(
     method: method.toUpperCase(),
     target,
     headers,
+    original,
     ...idOf(id),
     isAnswered: () => response.headersSent || response.writableEnded || response.destroyed,
     body: () => readingOf(request, maxBodyBytes),

@@ -16,7 +16,8 @@ import type { Settings } from '../../options/queue-options.ts'
 import type { ReplyOptions } from './reply.ts'
 import type { InboundRequest } from './request.ts'
 
-export interface InboundOptions extends ReplyOptions {
+/** `Original`: a request as the framework has it; with Hono its `Context`. */
+export interface InboundOptions<Original = unknown> extends ReplyOptions {
   /**
    * The origin under which this service reaches itself, exactly as `new URL(url).origin` has it. `Host` and `X-Forwarded-*` are never used:
    * they say whatever a client likes.
@@ -27,6 +28,13 @@ export interface InboundOptions extends ReplyOptions {
    * network by their `code`, such as ECONNREFUSED
    */
   readonly match?: (error: unknown, request: InboundRequest) => boolean
+  /**
+   * Whether a check of yours has found out who sent the request: it is asked once the handler has failed, of a request that would be sent again with
+   * more than came with it, which is a credential of the service's own, or its signature. Only `true` keeps such a request. A token that is there says
+   * nothing: the database that knows it may be what is away. @default none is kept
+   * @example (request) => request.user !== undefined
+   */
+  authenticated?(request: Original): boolean
   /** The queue's policy for these tasks. Its `maxAttempts`, if it has a name of its own, counts the client's own request. @default 'default' */
   readonly policyId?: string
   /**
@@ -48,6 +56,7 @@ const SECRET: Rule = {
 const RULES: Rules<InboundOptions> = {
   origin,
   match: fn,
+  authenticated: fn,
   policyId: text,
   secret: SECRET,
   dropHeaders: list(token),

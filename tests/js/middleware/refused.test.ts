@@ -270,3 +270,62 @@ test('a store that turns out to keep tasks in memory is promised nothing for', a
   expect((await fetch(`${server.origin}/orders`)).status).toBe(500)
   expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
 })
+
+/** Headers of clients that no one has checked. */
+const STRANGERS = [
+  {},
+  { authorization: 'Bearer made-up' },
+  { cookie: 'sid=made-up' },
+  { authorization: 'Bearer made-up', cookie: 'sid=made-up' },
+] as const
+
+for (const skin of skins) {
+  const { name } = skin
+  const own = (origin: string) => ({
+    credentials: { [origin]: () => ({ authorization: 'Bearer service', cookie: '' }) },
+  })
+  const ask = (origin: string, headers: HeadersInit) => fetch(`${origin}/orders/7`, { method: 'PUT', headers })
+
+  test(`S12 ${name}: what no one has checked is never done with the service's own credentials`, async () => {
+    const said: readonly InboundOptions['authenticated'][] = [
+      undefined,
+      () => false,
+      // a promise, or a user, is no word that the client was checked
+      (async () => false) as never,
+      (() => ({ name: 'anonymous' })) as never,
+      () => {
+        throw new Error('the database of sessions is away')
+      },
+    ]
+    for (const authenticated of said) {
+      const inbound = { dropHeaders: ['cookie'], ...(authenticated && { authenticated }) }
+      for (const more of [own, () => ({ sign: () => ({ 'x-signature': 'service' }) })]) {
+        const { origin, queue, degraded, seen } = await service(skin, { handler: failing(100), more, inbound })
+        for (const headers of STRANGERS) expect((await ask(origin, headers)).status).toBe(500)
+        expect((await queue.list()).tasks).toEqual([])
+        expect(seen).toHaveLength(STRANGERS.length)
+        const [{ code, message } = {}] = degraded.filter(({ code }) => code !== 'hook_threw')
+        expect([code, message]).toEqual(['not_replayable', expect.stringContaining('authenticated')])
+      }
+    }
+  })
+
+  test(`${name}: without credentials of its own the service keeps what carries none, and nothing that does`, async () => {
+    const { origin, queue, seen } = await service(skin, { handler: failing(100), options: LATER })
+    const statuses: number[] = []
+    for (const headers of STRANGERS) statuses.push((await ask(origin, headers)).status)
+    expect(statuses).toEqual([202, 500, 500, 500])
+    expect((await queue.list()).tasks).toHaveLength(1)
+    expect(seen).toHaveLength(4)
+  })
+
+  test(`${name}: authenticated has the framework's own request, as the middleware before has left it`, async () => {
+    const given: unknown[] = []
+    const authenticated = (request: unknown) => given.push(request) > 0
+    const { origin } = await service(skin, { handler: failing(1), inbound: { authenticated }, options: LATER })
+    expect((await ask(origin, { authorization: 'Bearer of-a-user' })).status).toBe(202)
+    const keys = { express: 'originalUrl', fastify: 'routeOptions', hono: 'req' }[name] ?? ''
+    expect(given).toHaveLength(1)
+    expect(keys in (given[0] as object)).toBe(true)
+  })
+}

@@ -37,7 +37,9 @@ export const problemOut: z.ZodType = z
     errors: z
       .array(z.strictObject({ pointer: z.string(), detail: z.string() }))
       .optional()
-      .meta({ description: 'The first 20 faults of the body, each with a JSON pointer to it. One that ends with `…` was cut' }),
+      .meta({
+        description: 'The first 20 faults of the body, each with a JSON pointer to it. One that ends with `…` was cut',
+      }),
     taskId: z.string().optional().meta({ description: 'The task that it is about' }),
     taskStatus: z.string().optional(),
     operationId: z.string().optional(),
