@@ -20,8 +20,13 @@ export function checkHost(request: Request, { hostNames }: ApiSettings): void {
 
 /** Throws 'forbidden' for a page that is not listed; gives its origin, or null where the request comes from none. */
 export function checkOrigin(request: Request, { corsOrigins = [] }: ApiSettings): string | null {
-  const origin = request.headers.get('origin')
-  if (origin === null || corsOrigins.includes(origin)) return origin
+  const { headers } = request
+  const origin = headers.get('origin')
+  if (origin === null) {
+    // an image or a script of another page: it reads nothing, but learns from whether it loads, and keeps the service busy
+    const isOwn = /^(?:same-origin|none)$/.test(headers.get('sec-fetch-site') ?? 'none')
+    if (isOwn || headers.get('sec-fetch-mode') === 'navigate') return null
+  } else if (corsOrigins.includes(origin)) return origin
   throw new Problem('forbidden', 'pages of this Origin may not ask: list it with --cors-origin if they should')
 }
 

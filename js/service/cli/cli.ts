@@ -1,5 +1,6 @@
 /** The command line: finds the command, runs it, and says in one line what went wrong. */
 
+import { harmless } from '../../display/harmless.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, groupHelp, programHelp } from './help.ts'
@@ -20,7 +21,8 @@ export async function main(io: Io, serve: Serve = startService): Promise<number>
     return await run(io, serve)
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof CommandError)) throw error
-    io.stderr.write(`redrive: ${error.message}\n`)
+    // it may quote a file, a server, or words that were pasted
+    io.stderr.write(`redrive: ${harmless(error.message)}\n`)
     return error.exitCode
   }
 }

@@ -215,7 +215,3 @@ function causeOf(error: unknown): string {
   const code = (cause as { readonly code?: unknown } | undefined)?.code
   return typeof code === 'string' ? code : reasonOf(cause)
 }
-
-export const printJson = (io: Io, value: unknown): void => {
-  io.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
-}

@@ -1,12 +1,12 @@
 /** Every command but `serve`, in the order of the help. */
 
 import { harmless } from '../../display/harmless.ts'
-import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, onlyWord, printJson } from './client.ts'
+import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, onlyWord } from './client.ts'
 import type { Command } from './command.ts'
 import { deadCommands } from './dead-commands.ts'
 import { doctorCommand } from './doctor.ts'
 import { type FlagTable, own } from './flag.ts'
-import { type Io, say } from './io.ts'
+import { type Io, printJson, say } from './io.ts'
 import * as kinds from './kinds.ts'
 import { planCommand } from './plan.ts'
 import { policiesOf } from './records.ts'

@@ -2,10 +2,10 @@
 
 import { plural } from '../../display/format.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf, printJson } from './client.ts'
+import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
-import { say, UsageError } from './io.ts'
+import { harmlessJson, printJson, say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { deadTable, factsOf, fieldsOf, sheetOf } from './show.ts'
 import { LIST_FLAGS, type ListFlags, printList, queryOf } from './task-commands.ts'
@@ -167,7 +167,7 @@ const exportCommand: Command = {
       query,
       headers: { accept: 'application/x-ndjson' },
     })) {
-      io.stdout.write(decoder.decode(piece, { stream: true }))
+      io.stdout.write(harmlessJson(decoder.decode(piece, { stream: true })))
     }
     return 0
   },

@@ -11,7 +11,7 @@ import type { Finding, Limits } from './findings.ts'
 import { type FlagTable, own } from './flag.ts'
 import type { FlagValues } from './flag-values.ts'
 import { FLAGS } from './flags.ts'
-import { type Io, say, UsageError } from './io.ts'
+import { type Io, printJson, say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { readFlags } from './read-flags.ts'
 import { configOf } from './settings.ts'
@@ -42,7 +42,7 @@ export const doctorCommand: Command = {
     const flags = readFlags(TABLE, { words, env: io.env, file, tools: await loadCore() }).values
     const findings = await findingsOf(flags, io.cwd)
     const isUnsafe = findings.some(({ level }) => level === 'unsafe')
-    if (flags.json) say(io, JSON.stringify({ ok: !isUnsafe, findings }, null, 2))
+    if (flags.json) printJson(io, { ok: !isUnsafe, findings })
     else print(findings, io)
     return isUnsafe ? 1 : 0
   },

@@ -1,5 +1,7 @@
 /** The world of one command: its words, its environment, where it writes. `main` takes it as an argument, so that a test is a call and not a process. */
 
+import { harmless } from '../../display/harmless.ts'
+
 interface Output {
   write(text: string): unknown
 }
@@ -35,6 +37,13 @@ export class CommandError extends Error {
 /** Writes a line. */
 export const say = (io: Pick<Io, 'stdout'>, text: string): void => {
   io.stdout.write(`${text}\n`)
+}
+
+/** JSON whose control characters are escapes: `JSON.stringify` leaves those beyond ASCII, and those of writing direction, as they are. */
+export const harmlessJson = (json: string): string => json.split('\n').map(harmless).join('\n')
+
+export const printJson = (io: Pick<Io, 'stdout'>, value: unknown): void => {
+  say(io, harmlessJson(JSON.stringify(value, null, 2)))
 }
 
 /** An error of Node or of a library, as a part of a line: its first line, and no stack. */

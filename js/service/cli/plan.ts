@@ -16,7 +16,7 @@ import { type DefaultFlags, named } from './defaults.ts'
 import { type FlagTable, own } from './flag.ts'
 import type { FlagValues } from './flag-values.ts'
 import { FLAGS } from './flags.ts'
-import { CommandError, type Io, reasonOf, UsageError } from './io.ts'
+import { CommandError, type Io, printJson, reasonOf, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { CROWD_RETRIES, type Plan, planOf, warningsOf } from './plan-numbers.ts'
 import { crowdPlot, scheduleTable } from './plan-plot.ts'
@@ -105,7 +105,8 @@ export const planCommand: Command = {
     const count = retries ?? Math.min(policy.maxAttempts - 1, RETRIES_SHOWN)
     const plan = planOf(core, policy, count, tasks)
     if (svg !== undefined) write(resolve(io.cwd, svg), svg, planSvg(plan, headingOf(policy, given)))
-    io.stdout.write(json ? `${JSON.stringify(jsonOf(plan), null, 2)}\n` : textOf(plan, given, retries, io))
+    if (json) printJson(io, jsonOf(plan))
+    else io.stdout.write(textOf(plan, given, retries, io))
     if (svg !== undefined && !json) io.stdout.write(`\n${paintOf(io)('dim', `The plots are in ${svg}.`)}\n`)
     return 0
   },

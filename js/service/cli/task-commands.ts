@@ -2,19 +2,10 @@
 
 import { harmless } from '../../display/harmless.ts'
 import { systemClock } from '../../platform/clock.ts'
-import {
-  CLIENT_FLAGS,
-  Client,
-  type ClientFlags,
-  clientFlags,
-  noWords,
-  pathOf,
-  printJson,
-  type Query,
-} from './client.ts'
+import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf, type Query } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
-import { type Io, say } from './io.ts'
+import { type Io, printJson, say } from './io.ts'
 import * as kinds from './kinds.ts'
 import { attemptTable, decisionTable, type Fields, factsOf, fieldsOf, listIn, sheetOf, taskTable } from './show.ts'
 import { paintOf } from './terminal.ts'

@@ -71,5 +71,7 @@ export function table(
 /** Names and their values, one a line. */
 export function facts(pairs: readonly (readonly [string, string])[], paint: Paint): string {
   const width = Math.max(...pairs.map(([name]) => name.length))
-  return pairs.map(([name, value]) => `${paint('dim', name.padEnd(width))}  ${harmless(value)}`.trimEnd()).join('\n')
+  return pairs
+    .map(([name, value]) => `${paint('dim', harmless(name).padEnd(width))}  ${harmless(value)}`.trimEnd())
+    .join('\n')
 }

@@ -105,6 +105,26 @@ test('pages may not ask, unless they are listed', async () => {
   expect([missing.status, missing.headers.get('access-control-allow-origin')]).toEqual([404, origin])
 })
 
+test('a request that a page of another site makes without an Origin is refused, and a navigation is none', async () => {
+  const { ask } = await setup({ sends: false, settings: { corsOrigins: ['https://ui.test'] } })
+  const from = async (site: string | null, mode: string | null, method = 'GET') => {
+    const said = { ...(site !== null && { 'sec-fetch-site': site }), ...(mode !== null && { 'sec-fetch-mode': mode }) }
+    return (await ask(method, '/stats', { headers: said })).status
+  }
+  // an image, a script, a `fetch` that may not read; a site has other hosts, and a host other ports
+  for (const site of ['cross-site', 'same-site']) {
+    for (const mode of ['no-cors', 'cors', 'websocket', 'nonsense', null]) {
+      expect([site, mode, await from(site, mode)]).toEqual([site, mode, 403])
+    }
+    expect(await from(site, 'no-cors', 'HEAD')).toBe(403)
+    expect(await from(site, 'navigate')).toBe(200)
+  }
+  for (const site of ['same-origin', 'none', null]) expect(await from(site, 'no-cors')).toBe(200)
+  // a page that is listed says so
+  const headers = { origin: 'https://ui.test', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }
+  expect((await ask('GET', '/stats', { headers })).status).toBe(200)
+})
+
 test.for([
   ['GET', '/pauses/pause-1', 'DELETE'],
   ['PUT', '/retry-tasks', 'POST, GET, HEAD'],

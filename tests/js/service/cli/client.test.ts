@@ -163,6 +163,45 @@ test('text of others does not steer the terminal', async () => {
   expect(out).toContain('PEND\\u202eING')
 })
 
+test('as JSON it does not either, and has the same values', async () => {
+  const text = '\u0000\u001b]0;owned\u0007\u007f\u009b31m\u061c\u200f\u202e\u2066\u2029\ufffe ü\n'
+  const evil = { ...DEAD, [text]: text }
+  const isHarmless = (out: string) => expect(out).toMatch(/^[\n\x20-\x7e\xa0-\u{10ffff}]*$/u)
+  for (const [line, answer] of [
+    [`task get ${ID}`, `GET /retry-tasks/${ID}`],
+    ['task list', 'GET /retry-tasks'],
+    ['dead list', 'GET /dead-letters'],
+  ] as const) {
+    const json = line.includes('list') ? { tasks: [evil] } : evil
+    const { out } = await asking(`${line} --json`, { [answer]: { json } })
+    isHarmless(out)
+    expect(out).not.toMatch(/[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/)
+    expect(JSON.parse(out)).toEqual(json)
+  }
+  const lines = `${JSON.stringify(evil)}\n${JSON.stringify(DEAD)}\n`
+  const { out } = await asking('dead export --all', {
+    'GET /dead-letters/export': { text: lines, headers: { 'content-type': 'application/x-ndjson' } },
+  })
+  isHarmless(out)
+  expect(
+    out
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each)),
+  ).toEqual([evil, DEAD])
+  const shown = await asking(`task get ${ID}`, { [`GET /retry-tasks/${ID}`]: { json: evil } })
+  isHarmless(shown.out)
+  expect(shown.out).toContain('\\u009b31m')
+  const refused = await asking(`task get ${ID}`, {
+    [`GET /retry-tasks/${ID}`]: {
+      status: 404,
+      json: { detail: text },
+      headers: { 'content-type': 'application/json' },
+    },
+  })
+  isHarmless(refused.err)
+})
+
 test('policies are checked, and then put one by one', async () => {
   const files = { 'p.json': [{ policyId: 'a', maxAttempts: 3 }, { policyId: 'b/c' }] }
   const answers = { 'PUT /retry-policies/a': { status: 201, json: {} }, 'PUT /retry-policies/b%2Fc': { json: {} } }
