@@ -224,7 +224,14 @@ export function withTimeFor(bytes: number, policy: ResolvedPolicy): ResolvedPoli
     : { ...policy, attemptTimeoutMs: attemptTimeoutMs + more }
 }
 
+/** A `deliverAt` that was a moment ago may be due to a clock or to a line of requests, one before that to another unit. */
+const PAST_MS = DAY_MS
+
 function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): number {
+  if (deliverAt !== undefined && deliverAt < now - PAST_MS) {
+    const why = 'more than a day past; give epoch milliseconds, not seconds, or leave it out'
+    throw invalid(`deliverAt: ${why}`, 'deliverAt')
+  }
   const dueInMs = Math.max(0, deliverAt === undefined ? (delayMs ?? 0) : deliverAt - now)
   if (dueInMs <= most) return dueInMs
   const name = deliverAt === undefined ? 'delayMs' : 'deliverAt'

@@ -118,14 +118,22 @@ export function duration(from: number, to: number, example = '30s'): Kind<number
   }
 }
 
+/** A date in the form of ISO 8601, in UTC unless it names another zone. `Date.parse` takes one with a time for that of the machine. */
+export function dateOf(text: string): number | undefined {
+  const [, day = '', time, zone = 'Z'] =
+    /^(\d{4}-\d\d(?:-\d\d)?)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/i.exec(text) ?? []
+  const midnight = Date.parse(day)
+  // the 31st of February is a day of March to it
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return undefined
+  const read = time === undefined ? midnight : Date.parse(`${day}T${time}${zone.toUpperCase()}`)
+  return Number.isNaN(read) ? undefined : read
+}
+
 /** An instant, as epoch milliseconds: those, a date, or a duration before `now`. */
 export function moment(now: () => number): Kind<number> {
   const fromText = (value: string, { parseDuration }: Tools): number | undefined => {
     if (/^\d{12,15}$/.test(value)) return Number(value)
-    if (/^\d{4}-\d\d/.test(value)) {
-      const read = Date.parse(value)
-      return Number.isNaN(read) ? undefined : read
-    }
+    if (/^\d{4}-\d\d/.test(value)) return dateOf(value)
     try {
       return now() - parseDuration(value)
     } catch {

@@ -2,9 +2,11 @@
 
 import { resolve } from 'node:path'
 import type { RetryPolicy } from '../../api/policy.ts'
+import { MAX_MS } from '../../options/check.ts'
 import { resolvePolicy } from '../../options/policy-rules.ts'
 import { parsed } from './config-file.ts'
 import { reasonOf, UsageError } from './io.ts'
+import { dateOf } from './kinds.ts'
 import { nearest } from './nearest.ts'
 
 export const SCOPES = ['tasks:read', 'tasks:write', 'policies:write', 'admin', 'metrics'] as const
@@ -46,6 +48,9 @@ export function tokensOf(
   return records.map((record, i) => tokenOf(record, `${label}[${i}]`))
 }
 
+/** The end of a token is no earlier: 1973, or seconds of a time far ahead. */
+const FIRST_MS = 1e11
+
 const TOKEN_KEYS = ['sha256', 'tenant', 'scopes', 'name', 'expiresAt']
 
 function tokenOf(record: unknown, at: string): TokenEntry {
@@ -72,8 +77,10 @@ function tokenOf(record: unknown, at: string): TokenEntry {
     return refuse('scopes', `a list of ${SCOPES.join(', ')}`)
   }
   if (name !== undefined && typeof name !== 'string') return refuse('name', 'text')
-  const ends = typeof expiresAt === 'string' ? Date.parse(expiresAt) : expiresAt
-  if (ends !== undefined && (typeof ends !== 'number' || !Number.isFinite(ends))) {
+  const ends = typeof expiresAt === 'string' ? dateOf(expiresAt) : expiresAt
+  // seconds would be of 1970
+  const isSound = typeof ends === 'number' && ends >= FIRST_MS && ends <= MAX_MS
+  if (expiresAt !== undefined && !isSound) {
     return refuse('expiresAt', 'epoch milliseconds or a date such as 2027-01-31')
   }
   return {
@@ -81,7 +88,7 @@ function tokenOf(record: unknown, at: string): TokenEntry {
     tenant,
     scopes,
     name: name ?? sha256.slice(0, 8).toLowerCase(),
-    ...(ends !== undefined && { expiresAt: ends }),
+    ...(isSound && { expiresAt: ends }),
   }
 }
 

@@ -94,7 +94,9 @@ export const taskIn: z.ZodType<TaskIn> = z
     }),
     policyId: name('A registered policy, a preset, or `default`').optional(),
     policy: policyOverlay.optional(),
-    deliverAt: instant('Not before: epoch ms, at most 90 days ahead. The budget counts from then').optional(),
+    deliverAt: instant(
+      'Not before: epoch ms, at most a day past and 90 days ahead. The budget counts from then',
+    ).optional(),
     delayMs: millis('In place of `deliverAt`: from now', 0, 90 * 86_400_000).optional(),
     expiresAt: instant('No attempt starts later: epoch ms').optional(),
     priority: z

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { watch } from '../../setup.ts'
-import { type Answered, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
+import { type Answered, faultsOf, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
@@ -182,6 +182,15 @@ test('a later delivery moves the budget along, and the key’s life with it', as
   expect(json).toMatchObject({ nextAttemptAt: deliverAt, deadlineAt: deliverAt + 60_000 })
   const past = await create({ deliverAt: clock.now() - 5_000 })
   expect(past.json.nextAttemptAt).toBe(clock.now())
+  const long = clock.now() - 86_400_001
+  for (const deliverAt of [long, 0, Math.floor(clock.now() / 1_000)]) {
+    const refused = await create({ deliverAt })
+    expect([typeOf(refused), faultsOf(refused)]).toEqual([
+      'invalid',
+      [expect.stringMatching(/^#\/deliverAt: .*millisec/)],
+    ])
+  }
+  expect((await create({ deliverAt: long + 1 })).status).toBe(201)
   const expiresAt = clock.now() + 1_000
   const soon = await ask('GET', `/retry-tasks/${idOf(await create({ expiresAt }))}`)
   expect(soon.json.deadlineAt).toBe(expiresAt)

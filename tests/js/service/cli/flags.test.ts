@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { envOf, nameOf } from '../../../../js/service/cli/flag.ts'
 import { FLAGS, flagRows } from '../../../../js/service/cli/flags.ts'
+import { moment } from '../../../../js/service/cli/kinds.ts'
 import type { Settings } from '../../../../js/service/cli/settings.ts'
 import { folderOf, run, write } from './setup.ts'
 
@@ -198,6 +199,27 @@ test('a token without a name is called by its hash, and a date ends it', async (
   expect(settings?.tokens).toEqual([
     { sha256: SHA, tenant: null, scopes: ['admin'], name: 'abababab', expiresAt: Date.UTC(2027, 0, 31) },
   ])
+})
+
+test.each([
+  ['2027-01-31', Date.UTC(2027, 0, 31)],
+  ['2027-01-31T12:30', Date.UTC(2027, 0, 31, 12, 30)],
+  ['2027-01-31 12:30:15', Date.UTC(2027, 0, 31, 12, 30, 15)],
+  ['2027-01-31T12:30:15.250', Date.UTC(2027, 0, 31, 12, 30, 15, 250)],
+  ['2027-01-31T12:30Z', Date.UTC(2027, 0, 31, 12, 30)],
+  ['2027-01-31T12:30-05:00', Date.UTC(2027, 0, 31, 17, 30)],
+])('%s is a moment of UTC unless it says otherwise, wherever the machine stands', async (date, instant) => {
+  const { TZ } = process.env
+  process.env.TZ = 'America/Bogota'
+  onTestFinished(() => {
+    if (TZ === undefined) delete process.env.TZ
+    else process.env.TZ = TZ
+  })
+  expect(new Date(2027, 0, 31).getTimezoneOffset()).toBe(300)
+  const files = { 't.json': { tokens: [{ sha256: SHA, scopes: ['admin'], expiresAt: date }] } }
+  const { settings } = await run('--tokens t.json', { files })
+  expect(settings?.tokens?.[0]?.expiresAt).toBe(instant)
+  expect(moment(() => 0).fromText(date, { parseDuration: Number })).toBe(instant)
 })
 
 test('settings are plain data', async () => {

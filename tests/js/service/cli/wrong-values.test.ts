@@ -207,6 +207,13 @@ test.each([
     [{ ...TOKEN, expiresAt: 'soon' }],
     'tokens[0].expiresAt: expected epoch milliseconds or a date such as 2027-01-31',
   ],
+  ...['2027-02-31', '31 Jan 2027', '2027-01-31T25:00', '1/2/2027', 1_900_000_000, -1].map(
+    (expiresAt): readonly [string, readonly unknown[], string] => [
+      'tokens',
+      [{ ...TOKEN, expiresAt }],
+      'tokens[0].expiresAt: expected epoch milliseconds or a date such as 2027-01-31',
+    ],
+  ),
   ['policies', [{ maxAttempts: 3 }], 'policies[0].policyId: expected a name'],
   ['policies', [POLICY, POLICY], "policies[1].policyId: 'a' is there twice"],
   [
