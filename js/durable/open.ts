@@ -19,6 +19,8 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
   const { clock, name, store: given } = host.settings
   const store = typeof given === 'object' ? given : pages?.indexedDbStore({ name, clock })
   if (!store) return
+  // what it holds open, such as a connection, would keep the process
+  const closeUnopened = () => void (runner.stored ?? store.close().catch(() => {}))
   await untilDone(runner, FIRST_RETRY_MS, async () => {
     // closed meanwhile
     if (runner.stopped) return 0
@@ -39,6 +41,7 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
         await store.close().catch(() => {})
         return 0
       }
+      closing.addEventListener('abort', closeUnopened)
       const until = 'until it can, tasks stay in memory, and end with the page or process'
       admission.obstacle = storeAway(`the store cannot be opened (${runner.words(error)})`)
       host.degraded('storage_unavailable', `${admission.obstacle.why}: ${until}`, 'memory')

@@ -12,12 +12,14 @@ import { closeNow, ORDERS } from './setup.ts'
 const POST = { method: 'POST', body: 'tea', redrive: { allowMemory: true } } as const
 
 /** Until `free`, nothing can be had of the store. */
-function setup(): World & { free(): void } {
+function setup(): World & { free(): void; closes(): number } {
   let busy = true
+  let closes = 0
   const it = world((store) => {
     return new Proxy<TaskStore>(store, {
       get(_, name) {
         const value: unknown = Reflect.get(store, name)
+        if (name === 'close') closes++
         if (typeof value !== 'function') return value
         const refuse = () => Promise.reject(new Error('another process holds it'))
         return busy && name !== 'configure' && name !== 'subscribe' ? refuse : value.bind(store)
@@ -29,6 +31,7 @@ function setup(): World & { free(): void } {
     free() {
       busy = false
     },
+    closes: () => closes,
   }
 }
 
@@ -43,12 +46,15 @@ test('it is asked again: tasks stay in memory until then, those that come later 
   expect(await store.get(taskId)).toBeDefined()
 })
 
-test('a queue that is closed meanwhile asks no more', async () => {
-  const { open, close, clock } = setup()
+test('a queue that is closed meanwhile asks no more, and closes what the store may hold open', async () => {
+  const { open, close, clock, closes } = setup()
   const process = await open()
   await process.queue.enqueue(ORDERS, POST)
+  await clock.advance(2_000)
+  expect(closes()).toBe(0)
   await close(process)
   expect(clock.timers).toBe(0)
+  expect(closes()).toBe(1)
 })
 
 test('a chunk that could not be fetched is asked for again once there is a network', async () => {

@@ -62,8 +62,9 @@ export async function run(
   args: readonly string[],
   cwd: string = folder(),
   env: Readonly<Record<string, string>> = {},
+  script: string = CLI,
 ): Promise<Ended> {
-  const { child, exit, stderr } = begin(args, cwd, env)
+  const { child, exit, stderr } = begin(args, cwd, env, script)
   let stdout = ''
   child.stdout.on('data', (data) => {
     stdout += data

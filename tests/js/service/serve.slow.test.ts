@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
-import { startCluster } from '../../redis/servers.ts'
+import { startCluster, startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { onLoopback, target } from './loopback.ts'
 import { folder, json, post, run, start, WITH_UI } from './program.ts'
@@ -69,6 +71,39 @@ describe('a start', () => {
     expect(other.stderr).toMatch(/^redrive: redis-cluster:\/\/127\.0\.0\.1:1 cannot be reached/)
     expect(stderr).not.toContain('hunter2')
     expect(code).toBe(1)
+  })
+
+  test('on a store that it may not use ends, as a program and as a library that is closed', async () => {
+    const redis = await startServer({ maxmemory: '10mb', maxmemoryPolicy: 'allkeys-lru' })
+    onTestFinished(() => redis.end())
+    await redis.ask('ACL', 'SETUSER', 'weak', 'on', '>pw', '~*', '&*', '+@all', '-evalsha')
+    const weak = redis.url.replace('redis://', 'redis://weak:pw@')
+    const words = {
+      [redis.url]: /maxmemory-policy is allkeys-lru/,
+      [weak]: /its user may not do what the store has to/,
+    }
+    for (const [url, why] of Object.entries(words)) {
+      for (const more of [[], ['--partitions', '3']]) {
+        const { code, stderr } = await run(['--port', '0', '--store', url, ...more])
+        expect([code, stderr]).toEqual([1, expect.stringMatching(why)])
+      }
+      if (url === redis.url) await redis.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
+    }
+    await redis.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    const library = await run([redis.url], folder(), {}, fileURLToPath(new URL('closed-service.ts', import.meta.url)))
+    expect(library).toMatchObject({ code: 0, stdout: 'STORAGE_UNSAFE\n' })
+  })
+
+  test('on a file of a later layout ends with exit code 3', async () => {
+    const cwd = folder()
+    const store = sqliteStore({ path: join(cwd, 'redrive.db'), everyone: true })
+    await store.counts()
+    await store.close()
+    const file = new DatabaseSync(join(cwd, 'redrive.db'))
+    file.exec('PRAGMA user_version = 99')
+    file.close()
+    const { code, stderr } = await run(['--port', '0'], cwd)
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/was written by a later version/)])
   })
 
   test('on a file that a queue of one principal has tasks in is refused', async () => {

@@ -195,7 +195,7 @@ test('two configurations are one too many, and a named one that is not there is 
 const TOKEN = { sha256: 'ab'.repeat(32), scopes: ['admin'] }
 const POLICY = { policyId: 'a' }
 const SCOPES = 'expected a list of tasks:read, tasks:write, policies:write, admin, metrics'
-test.each([
+test.each<readonly [string, readonly unknown[], string]>([
   ['tokens', [5], 'tokens[0]: expected an entry as `redrive token` prints it'],
   ['tokens', [{ ...TOKEN, sha256: 'rd_secret' }], 'tokens[0].sha256: expected 64 hex digits, the SHA-256 of the token'],
   ['tokens', [{ ...TOKEN, scopes: [] }], `tokens[0].scopes: ${SCOPES}`],
