@@ -51,9 +51,8 @@ export function deferredErrors(options: ReplyOptions = {}): ErrorRequestHandler 
 export function inboundErrors(queue: RetryQueue, options: InboundOptions<Request>): ErrorRequestHandler {
   const inbound = new Inbound(queue, options, 'inboundErrors')
   return async (error, request, response, next) => {
-    const { id } = request as { readonly id?: unknown }
-    const incoming = incomingOf(request, response, { target: request.originalUrl, id, original: request })
-    const { reply, toStatus } = await inbound.settle(error, incoming)
+    const incoming = incomingOf(request, response, request.originalUrl, (request as { id?: unknown }).id)
+    const { reply, toStatus } = await inbound.settle(error, incoming, request)
     if (toStatus) changeStatus(response, toStatus)
     if (reply && !response.headersSent) send(response, reply)
     else next(error)

@@ -39,9 +39,8 @@ export const inboundErrors: FastifyPluginCallback<InboundPluginOptions> = inScop
       done(null, payload)
     })
     answering(fastify, async (error, request, { raw }) => {
-      const about = { target: request.originalUrl, id: request.id, original: request }
-      const incoming = incomingOf(request.raw, raw, about, maxBodyBytes)
-      const { reply, toStatus } = await inbound.settle(error, incoming)
+      const incoming = incomingOf(request.raw, raw, request.originalUrl, request.id, maxBodyBytes)
+      const { reply, toStatus } = await inbound.settle(error, incoming, request)
       if (toStatus) changeStatus(raw, toStatus)
       return reply
     })

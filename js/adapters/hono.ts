@@ -46,14 +46,13 @@ export function inboundErrors(queue: RetryQueue, options: HonoInboundOptions): M
       method: raw.method,
       target: pathname + search,
       headers: new Headers(raw.headers),
-      original: context,
       ...idOf(context.get('requestId')),
       isAnswered: () => raw.signal.aborted,
       body: () => body,
     }
     await next()
     if (!context.error) return
-    const { reply, toStatus } = await inbound.settle(context.error, incoming)
+    const { reply, toStatus } = await inbound.settle(context.error, incoming, context)
     if (reply) answer(context, reply)
     else if (toStatus) context.res = withStatus(context.res, toStatus(context.res.status))
   }

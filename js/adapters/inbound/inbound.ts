@@ -12,7 +12,6 @@ import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
-import { giverFor } from '../../runner/credentials.ts'
 import { DeferredError } from './deferred.ts'
 import { acceptanceIn, callOf, HandlerError, type Replayed } from './handler-run.ts'
 import { failureOf, mayPass, statusOfReplay } from './may-pass.ts'
@@ -75,8 +74,8 @@ export class Inbound {
     return mayRepeat(method, keyIn(headers, this.#host.settings.idempotency.header))
   }
 
-  /** Decides about an error that a handler has thrown. Never rejects. */
-  async settle(error: unknown, request: Incoming): Promise<Settled> {
+  /** Decides about an error that a handler has thrown. `original`: the framework's own request. Never rejects. */
+  async settle(error: unknown, request: Incoming, original: unknown): Promise<Settled> {
     if (request.isAnswered()) return GOES_ON
     try {
       if (error instanceof DeferredError) return { reply: this.#accepted(error) }
@@ -84,7 +83,7 @@ export class Inbound {
       const mayBeKept = isReplay || this.mayKeep(request.method, request.headers)
       if (!mayBeKept || !this.#matches(error, request)) return GOES_ON
       if (isReplay) return this.#ofReplay()
-      return this.#shut() ?? (await this.#keep(error, request))
+      return this.#shut() ?? (await this.#keep(error, request, original))
     } catch (failed) {
       const isOwn = failed instanceof RedriveError
       this.#tell(
@@ -100,10 +99,15 @@ export class Inbound {
   #matches(error: unknown, { method, target, headers, id }: Incoming): boolean {
     const { match } = this.#options
     if (!match) return mayPass(error, this.#codes)
+    const asked = { method, target, headers: new Headers(headers), ...(id !== undefined && { id }) }
+    return this.#asks('match', () => match(error, asked))
+  }
+
+  #asks(hook: string, ask: () => boolean): boolean {
     try {
-      return match(error, { method, target, headers: new Headers(headers), ...(id !== undefined && { id }) })
+      return ask()
     } catch (thrown) {
-      this.#host.degraded('hook_threw', `match threw (${unsaid(thrown)}): the request is not kept`, 'match')
+      this.#host.degraded('hook_threw', `${hook} threw (${unsaid(thrown)}): the request is not kept`, hook)
       return false
     }
   }
@@ -115,7 +119,7 @@ export class Inbound {
     return { reply: circuitOpen(shutUntilAt === null ? null : shutUntilAt - this.#host.now()) }
   }
 
-  async #keep(error: unknown, request: Incoming): Promise<Settled> {
+  async #keep(error: unknown, request: Incoming, original: unknown): Promise<Settled> {
     const url = urlAt(this.#options.origin, request.target)
     if (url === undefined) {
       this.#tell('not_replayable', request, `not kept: its target is no path, or one that fetch would change`, 'target')
@@ -135,7 +139,11 @@ export class Inbound {
       this.#tell('headers_withheld', request, `not kept: ${names} is on no list of headers; ${remedy}`, 'headers')
       return GOES_ON
     }
-    if (!this.#mayStandIn(url, heads.withheld, request)) return GOES_ON
+    if (!this.#mayStandIn(heads.withheld, original)) {
+      const why = "not kept: it would get the service's credentials, and is not authenticated"
+      this.#tell('not_replayable', request, why, 'authenticated')
+      return GOES_ON
+    }
     const replayed: Replayed = { method, url, bytes: body.bytes, ...heads }
     const { policyId } = this.#options
     // a key of its own for each: should a repeat come back unmarked, it is known by that
@@ -154,24 +162,11 @@ export class Inbound {
    * Whether the service may send it again in its own name. Its client may have made a token up, or have none, and the handler may have failed
    * before that was seen: then its repeat would do with the service's credential what was never allowed.
    */
-  #mayStandIn(url: string, withheld: readonly string[], request: Incoming): boolean {
-    const { settings, degraded } = this.#host
-    if (withheld.length === 0 && !giverFor(settings, { url }) && !settings.sign) return true
-    const { authenticated } = this.#options
-    try {
-      if (authenticated?.(request.original) === true) return true
-    } catch (thrown) {
-      degraded('hook_threw', `authenticated threw (${unsaid(thrown)}): the request is not kept`, 'authenticated')
-    }
-    const what = withheld.length > 0 ? `${withheld.join(', ')} would be replaced by` : 'it would be sent again with'
-    const remedy = 'authenticated(request) has to say true of one whose client was checked'
-    this.#tell(
-      'not_replayable',
-      request,
-      `not kept: ${what} credentials of the service's own; ${remedy}`,
-      'authenticated',
-    )
-    return false
+  #mayStandIn(withheld: readonly string[], original: unknown): boolean {
+    const { credentials, sign } = this.#host.settings
+    const { origin, authenticated } = this.#options
+    const isAnyone = withheld.length === 0 && !(credentials[origin] ?? credentials.self ?? sign)
+    return isAnyone || this.#asks('authenticated', () => authenticated?.(original) === true)
   }
 
   /** The body, or undefined where it is not at hand, and `degraded` has said why. */

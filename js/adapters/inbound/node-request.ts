@@ -82,7 +82,8 @@ function arrived(request: IncomingMessage): Promise<void> {
 export function incomingOf(
   request: IncomingMessage,
   response: ServerResponse,
-  { target, id, original }: { readonly target: string; readonly id: unknown; readonly original: unknown },
+  target: string,
+  id: unknown,
   maxBodyBytes: number = MAX_BODY_BYTES,
 ): Incoming {
   const { method = 'GET', rawHeaders } = request
@@ -96,7 +97,6 @@ export function incomingOf(
     method: method.toUpperCase(),
     target,
     headers,
-    original,
     ...idOf(id),
     isAnswered: () => response.headersSent || response.writableEnded || response.destroyed,
     body: () => readingOf(request, maxBodyBytes),

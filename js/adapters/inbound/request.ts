@@ -27,8 +27,6 @@ export type BodyReading = Body | { readonly lacks: Lack }
 
 /** A request with all that a framework tells of it: more than a user's `match` sees. */
 export interface Incoming extends InboundRequest {
-  /** As the framework has it. */
-  readonly original: unknown
   /** Asked again whenever something was waited for: a part of the answer was sent, or the client has left. */
   isAnswered(): boolean
   /** Never rejects. */

@@ -128,7 +128,7 @@ const ROUNDED =
  */
 function faultsIn(text: string): FieldError[] {
   const errors: FieldError[] = []
-  /** Of an object the name as it is written, of a list the number. */
+  /** Names of members as they are written, and numbers in lists. */
   const path: (string | number)[] = []
   let isName = false
   const fault = (detail: string): void => {

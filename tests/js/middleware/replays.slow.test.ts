@@ -202,8 +202,8 @@ test('options that make calls wait before their first attempt change nothing: th
     { sign: () => ({ 'x-signed': 'yes' }), sanitize: { persistHeaders: ['x-signed'] } },
   ]
   for (const options of wishes) {
-    const policy = { maxAttempts: 3 }
-    const { origin, queue, seen } = await service(first, { handler: failing(1_000), options: { ...options, policy } })
+    const wish = { options: { ...options, policy: { maxAttempts: 3 } }, inbound: { authenticated: () => true } }
+    const { origin, queue, seen } = await service(first, { handler: failing(1_000), ...wish })
     for (const init of [{}, { method: 'PUT', headers: json, body: '{}' }]) {
       seen.length = 0
       const answer = await fetch(`${origin}/orders`, init)
