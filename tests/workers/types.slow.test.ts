@@ -13,7 +13,7 @@ import { objectName, RedriveObject, type RedriveObjectOptions, withRetry, worker
 
 export class Outbox extends RedriveObject<Env> {
   override options: RedriveObjectOptions = {
-    credentials: { [new URL(this.env.API).origin]: ({ taskId }) => ({ authorization: this.env.API + taskId }) },
+    credentials: { [new URL(this.env.API).origin]: ({ principal }) => ({ authorization: this.env.API + principal }) },
     onRun: ({ attempts, nextRunAt }) => console.log(attempts, nextRunAt),
   }
 }

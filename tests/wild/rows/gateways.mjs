@@ -44,6 +44,7 @@ http {
   limit_req_zone $binary_remote_addr zone=callers:1m rate=30r/m;
   server {
     listen 127.0.0.1:${port};
+    location = /ready { return 204; }
     location / { ${server} proxy_pass http://127.0.0.1:${origin}; proxy_read_timeout 1s; }
   }
 }
