@@ -1,7 +1,8 @@
 /** Bodies of one request up to their limit that cost most, for each byte, of what the service does with a body. */
 
+import { expect } from 'vitest'
 import { MOST_VALUES } from '../../../../js/service/api/json.ts'
-import { ORDERS } from './setup.ts'
+import { type Answered, faultsOf, ORDERS, setup, type World } from './setup.ts'
 
 const BYTES = 1_000_000
 const BATCH = 8_000_000
@@ -54,6 +55,10 @@ export const HOSTILE_BODIES: Readonly<Record<string, () => HostileBody>> = {
   'a name twice': () => ({ path: '/plan', raw: `{${list('"a":1').slice(1, -1)}}` }),
   'brackets without an end': () => ({ path: '/plan', raw: '['.repeat(BYTES) }),
   'escapes of a policy’s name': () => ({ path: '/retry-tasks', raw: task(`"policyId":"${'\\u0001'.repeat(255)}"`) }),
+}
+
+/** The same, of a batch up to its limit. */
+export const HOSTILE_BATCHES: Readonly<Record<string, () => HostileBody>> = {
   'a batch of unknown fields': () => ({
     path: '/retry-tasks/batch',
     raw: batch(times(500, () => members('1', '', 1_600))),
@@ -111,4 +116,45 @@ export const LARGE_BODIES: Readonly<Record<string, () => HostileBody>> = {
     raw: times(500, () => task(`"json":${list('{"b":1,"a":2}', 1_000)}`)).join('\n'),
     isLines: true,
   }),
+}
+
+export const MOST_BYTES = 65_536
+/** Of a batch, beside that: its outcomes, one by one. */
+export const OUTCOME_BYTES = 1_024
+
+/** Of a service that counts the characters which the core is given to read. */
+export async function counted(): Promise<World & { readonly read: () => number }> {
+  let read = 0
+  const world = await setup({ sends: false })
+  const { core } = world.context
+  const canonicalJson = core.canonicalJson.bind(core)
+  Object.assign(world.context, {
+    core: {
+      ...core,
+      canonicalJson(text: string) {
+        read += text.length
+        return canonicalJson(text)
+      },
+    },
+  })
+  return { ...world, read: () => read }
+}
+
+export const send = (
+  { ask }: World,
+  { path, raw, isLines }: { path: string; raw: string; isLines?: true },
+): Promise<Answered> =>
+  ask('POST', path, { raw, ...(isLines && { headers: { 'content-type': 'application/x-ndjson' } }) })
+
+export const outcomesIn = ({ json }: Answered): number => (json.outcomes as readonly unknown[] | undefined)?.length ?? 0
+
+/** The law of them all: the answer is short, and the body is read once at most. */
+export async function assertBounded(make: () => HostileBody): Promise<void> {
+  const world = await counted()
+  const body = make()
+  const answer = await send(world, body)
+  expect(answer.status).toBeLessThan(500)
+  expect(Buffer.byteLength(answer.text)).toBeLessThan(MOST_BYTES + OUTCOME_BYTES * outcomesIn(answer))
+  expect(faultsOf(answer).length).toBeLessThanOrEqual(20)
+  expect(world.read()).toBeLessThanOrEqual(body.raw.length)
 }
