@@ -102,6 +102,8 @@ test.each([
 test.each<[what: string, method: string, responseURL: string | undefined, sent: number]>([
   ['another address', 'post', 'https://api.test/there', 1],
   ['its own', 'post', 'https://api.test/orders?a=1', 2],
+  ['its own, with the user that Chromium leaves in it', 'post', 'https://kim:secret@api.test/orders?a=1', 2],
+  ['another address, with a user', 'post', 'https://kim@api.test/there', 1],
   ['none', 'post', '', 2],
   ['another address, of a PUT', 'put', 'https://api.test/there', 2],
 ])('S8 with XMLHttpRequest, whose answer came from %s', async (_what, method, responseURL, sent) => {

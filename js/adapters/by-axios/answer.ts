@@ -80,7 +80,9 @@ export class AxiosAnswer implements RepeatAnswer {
   seeHops({ origin, pathname, search }: URL): this {
     const { request, config } = this.#response
     const sent = config?.method ?? 'get'
-    const isElsewhere = !!request?.responseURL && request.responseURL !== origin + pathname + search
+    // a browser leaves the URL's user in it
+    const from = request?.responseURL?.replace(/^(\w+:\/\/)[^/?]*@/, '$1')
+    const isElsewhere = !!from && from !== origin + pathname + search
     const isMadeGet = request?.method === 'GET' && !/^(get|head)$/i.test(sent)
     this.becameGet ||= isMadeGet || (isElsewhere && /^(post|patch)$/i.test(sent))
     return this
