@@ -43,7 +43,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 const queue = new RetryQueue({
   breaker: false,
   retryBudget: false,
-  policy: { maxAttempts: 3, initialDelayMs: 20, jitterType: 'NONE' },
+  policy: { policyId: 'default', maxAttempts: 3, initialDelayMs: 20, jitterType: 'NONE' },
 })
 await queue.ready
 // warm: the first of all requests costs what none after it does

@@ -7,7 +7,7 @@ import { hangs, serve, trickles } from './hanging-server.ts'
 
 /** A queue that tries each task twice, at once. */
 function makeQueue(options: RetryQueueOptions = {}): RetryQueue {
-  const policy = { maxAttempts: 2, initialDelayMs: 10, jitterType: 'NONE' } as const
+  const policy = { policyId: 'default', maxAttempts: 2, initialDelayMs: 10, jitterType: 'NONE' } as const
   const queue = new RetryQueue({ breaker: false, retryBudget: false, concurrency: 3, policy, ...options })
   onTestFinished(() => queue.close({ drainMs: 0 }))
   return queue
