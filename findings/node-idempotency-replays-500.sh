@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @node-idempotency/nestjs 1.0.4: a success without a body is replayed as a 500.
 # Guess: the second request with a key gets the 204 of the first. Seen: `500 Internal Server Error`, marked `Idempotent-Replayed: true`. What a
-# handler gave is taken for an error where it is `undefined`. The handler ran once, and nobody learns that it succeeded.
+# handler gave is taken for an error where it is `undefined`. The handler ran once, and its client never learns that it succeeded.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -36,7 +36,7 @@ export interface HistoryEntry {
 export const HIDDEN_REDIRECT = 'a redirect, which a page cannot follow here'
 /** The words for answers that end their task whatever the policy says of their status. */
 export const FAILED_GET = 'the GET that a redirect made of it failed'
-export const STORED_FAILURE = 'its server has stored this failure under the key, and gives it again'
+export const STORED_FAILURE = 'the server stored this failure under the key and replays it'
 export const UNEXPECTED = 'the answer is not what its policy expects'
 
 /** A line that is not about an attempt. */

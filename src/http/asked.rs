@@ -1,7 +1,7 @@
 //! The wait that an answer asks for, from all of its header fields that may name one.
 //!
-//! One field is standard, `Retry-After`, and servers send a dozen others in its place. The host hands over every line whose name
-//! may be one of them; which are, and which counts, is decided here alone:
+//! One field is standard, `Retry-After`, and servers send a dozen others in its place. The host passes every line whose name may be
+//! one of them; which are, and which counts, is decided here alone:
 //!
 //! | field | its value | counts |
 //! |---|---|---|

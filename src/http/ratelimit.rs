@@ -28,8 +28,9 @@ pub struct RateLimit {
 /// asks for a String, and a structured field of another type has to be ignored). Its parameters
 /// are `r`, which has to be there, and `t`, in seconds, both Integers of at least 0, and `pk`, the
 /// key of a partition: of what type does not matter. Others (`qu`, a vendor's) are comments, but
-/// have to be well-formed. In a Dictionary `remaining` has to be there, and stands for `r` as `reset` does for `t`. Of several items the one with the least left counts, among equals one
-/// that binds all partitions, then the one with the longest reset; none is shorter than any.
+/// have to be well-formed. In a Dictionary `remaining` has to be there, and stands for `r` as `reset`
+/// does for `t`. Of several items the one with the least left counts, among equals one that binds all
+/// partitions, then the one with the longest reset; none is shorter than any.
 pub fn parse_rate_limit(header: &[u8]) -> Option<RateLimit> {
     let mut scanner = Scanner::new(header);
     if !header.trim_ascii_start().starts_with(b"\"") {

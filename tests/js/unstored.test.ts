@@ -184,7 +184,7 @@ function onDisk() {
   return { disk, it }
 }
 
-test('S9 a hold is told to a store that fails as soon as it answers, for what is left of it', async () => {
+test('S9 a store that has failed gets a hold as soon as it answers, for the time that is left', async () => {
   const { disk, it } = onDisk()
   const a = await it.open()
   const b = await it.open({ store: it.store })

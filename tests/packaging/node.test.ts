@@ -48,7 +48,7 @@ test('by import and by require a program has one copy of the package', async () 
   expect(await project.node('main.mjs')).toEqual([true, true])
 })
 
-test('in a page that a test runner puts together, a queue that nobody closes keeps no process alive', async () => {
+test('in a page that a test runner puts together, a queue that is never closed keeps no process alive', async () => {
   using project = consumer({
     'main.mjs': `
       import { RetryQueue } from 'redrive'

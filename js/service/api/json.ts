@@ -178,7 +178,7 @@ const isProto = (name: string): boolean => name.length <= 56 && JSON.parse(name)
 const isOfNumber = (unit: number): boolean =>
   isDigit(unit) || unit === POINT || unit === MINUS || unit === PLUS || (unit | CASE) === EXPONENT
 
-/** Whether a double stands for the decimal that was written. So few digits are told apart by any double but those near the smallest. */
+/** Whether a double stands for the decimal that was written. Doubles distinguish all numbers of up to 15 characters, but those near the smallest. */
 function isExact(source: string): boolean {
   const value = Number(source)
   if (source.length <= 15 && Math.abs(value) > 1e-290) return true

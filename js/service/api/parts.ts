@@ -1,5 +1,5 @@
 /**
- * Texts within a text, told apart without reading them. Those of a batch are then read each by itself, with breaks: to read all of a batch in one go
+ * Texts within a text, separated without reading them. Those of a batch are then read each by itself, with breaks: to read all of a batch in one go
  * would keep the requests of all others waiting. And what a canonical text holds need not be made anew from its value.
  */
 

@@ -45,7 +45,7 @@ export async function createTasks(exchange: Exchange<unknown, BatchIn>): Promise
   return ok({ outcomes })
 }
 
-/** Problems of one batch that are told in full. Those behind them come without their `errors`, and with the beginning of `detail` alone. */
+/** Characters of whole problems in the answer to a batch. Later problems lack `errors`, and their `detail` is cut. */
 const MOST_PROBLEM_CHARS = 65_536
 
 const withoutErrors = ({ errors: _, detail, ...rest }: Record<string, unknown>): object => ({
