@@ -19,8 +19,10 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
   const { clock, name, store: given } = host.settings
   const store = typeof given === 'object' ? given : pages?.indexedDbStore({ name, clock })
   if (!store) return
-  // what it holds open, such as a connection, would keep the process
-  const closeUnopened = () => void (runner.stored ?? store.close().catch(() => {}))
+  const closeUnopened = async (): Promise<void> => {
+    // what it holds open, such as a connection, would keep the process; a closed queue has no listeners that could hear of a failure
+    if (!runner.stored) await store.close().catch(() => {})
+  }
   await untilDone(runner, FIRST_RETRY_MS, async () => {
     // closed meanwhile
     if (runner.stopped) return 0
@@ -37,8 +39,8 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
       tasks.stop(error)
       runner.news?.goByNews()
       if (closing.aborted) {
-        // the queue closed while the store opened, and has no listeners any more
-        await store.close().catch(() => {})
+        // the queue closed while the store opened
+        await closeUnopened()
         return 0
       }
       closing.addEventListener('abort', closeUnopened)

@@ -3,7 +3,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { ORDERS } from './setup.ts'
+import { ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const LATER = {
@@ -121,7 +121,7 @@ test.each([
     for (let i = 0; i < 8; i++) await waits.enqueue(`${ORDERS}/${i}`, POST)
     await clock.advance(3_000)
     for (let i = 0; i < 40 && waits.stats().origins[new URL(ORDERS).origin]?.circuit !== 'OPEN'; i++) {
-      void waits.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } }).catch(() => {})
+      watch(waits.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } }))
       await clock.advance(100)
     }
     await heard()
