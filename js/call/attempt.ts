@@ -15,7 +15,7 @@ import { bothSignals, orAbort } from '../platform/abort.ts'
 import { type Clock, FOREVER, timeoutError } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
-import { type Answer, type AttemptInit, type Finished, mark, type Transport } from './transport.ts'
+import { type Answer, type AttemptInit, type Finished, hasRetryAfter, mark, type Transport } from './transport.ts'
 
 export type { Finished } from './transport.ts'
 
@@ -38,8 +38,8 @@ export function isTransient({ policy }: Call, { outcome, answer, status }: Finis
   if (outcome >= FINAL_FROM) return false
   // an interim status, in place of the answer that follows it, is none; 101 is one, and 0 that of an answer that shows none
   if (answer && (status < 100 || status > 199 || status === 101)) {
-    const asks = (status === 403 || status === 409) && answer.header('retry-after')
-    return policy.retryableStatusCodes.includes(status) || !!asks
+    const passes = (status === 403 || status === 409) && hasRetryAfter(answer)
+    return passes || policy.retryableStatusCodes.includes(status)
   }
   return outcome === OUTCOME_TIMED_OUT ? policy.retryTimeouts : policy.retryNetworkErrors
 }

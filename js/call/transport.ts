@@ -121,6 +121,9 @@ export function mark<T>(value: T, redrive: RedriveMark | null): T {
   return value
 }
 
+/** Whether an answer has a `Retry-After`: it makes a limit of a 403, and of a 409 under a key a request in progress. */
+export const hasRetryAfter = (answer: Answer | null | undefined): boolean => !!answer?.header('retry-after')
+
 /** Headers with others laid over them. */
 export function laidOver(headers: Headers, overlay: Headers | null): Headers {
   const all = new Headers(headers)

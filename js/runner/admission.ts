@@ -12,7 +12,7 @@ import type { Call, UnderWay } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { assertThere, notSent } from '../call/not-sent.ts'
-import type { RepeatAnswer } from '../call/transport.ts'
+import { hasRetryAfter, type RepeatAnswer } from '../call/transport.ts'
 import { CLASS_RETRY, OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { handedOver } from '../options/background.ts'
@@ -240,7 +240,7 @@ export class Admission {
     const { core, policies, host } = this.#runner
     const { outcome, status, answer, said } = finished
     if (said?.retry !== undefined) return said.retry && call.replayable
-    const asked = !!answer?.header('retry-after')
+    const asked = hasRetryAfter(answer)
     const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host), asked)
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
   }

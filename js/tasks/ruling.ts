@@ -2,7 +2,7 @@
 
 import type { ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
-import type { RepeatAnswer } from '../call/transport.ts'
+import { hasRetryAfter, type RepeatAnswer } from '../call/transport.ts'
 import {
   OUTCOME_REDIRECT_REFUSED,
   SAID_END,
@@ -154,7 +154,7 @@ export class Rulings {
       unusable,
       said: saidOf(said),
       delayMs: said?.delayMs ?? Number.NaN,
-      asked: !!answer?.header('retry-after'),
+      asked: hasRetryAfter(answer),
       replayed: status >= 400 && isReplayed(answer),
     })
     const verdicts = this.#verdicts
