@@ -40,6 +40,7 @@ const benches = {
 const alone = {
   compare: 'two builds side by side',
   drain: 'how long until 1,000 calls are through, where the server fails some or is away for a while',
+  outage: 'what 1,000 callers get in ten seconds while a server goes away, beside other libraries',
   profile: 'self time and allocations of an attempt, by function',
   redis: 'tasks in Redis, beside BullMQ: speed, what it costs both processors, memory, end to end',
   service: 'redrive serve, beside an endpoint with BullMQ: POSTs, attempts, lateness, tenants, memory over time',
