@@ -9,7 +9,15 @@ const program = fileURLToPath(new URL('../../benches/run.mjs', import.meta.url))
 const asked = [
   ...['boundary', 'cold-start', 'drained', 'gates', 'happy-path', 'lab', 'lateness', 'loopback', 'memory', 'parts'],
   ...['agenda', 'delays', 'headers', 'json', 'keys'],
-  ...['scheduling', 'stores', 'profile', 'compare pkg pkg --only 1,000', 'compare pkg pkg --only size', 'drain', 'outage'],
+  ...[
+    'scheduling',
+    'stores',
+    'profile',
+    'compare pkg pkg --only 1,000',
+    'compare pkg pkg --only size',
+    'drain',
+    'outage',
+  ],
 ]
 
 async function smoked(words: string): Promise<string> {

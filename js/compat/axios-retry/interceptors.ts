@@ -109,12 +109,11 @@ export function intercept(
     const { response } = error
     let delayMs: number | undefined
     try {
-      const isGood = response && state.validateResponse?.(response)
-      if (!isGood) delayMs = await waitBeforeRetry(config, state, error, clock)
-      if (isGood) {
+      if (response && state.validateResponse?.(response)) {
         await relay?.giveUp(false)
         return response
       }
+      delayMs = await waitBeforeRetry(config, state, error, clock)
     } catch (thrown) {
       await relay?.giveUp(false)
       throw thrown

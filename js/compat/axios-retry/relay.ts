@@ -140,8 +140,9 @@ export class Relay implements Repeatable {
     const awaited = this.#awaited
     this.#awaited = undefined
     // another server than the one that the queue has in mind
-    if (url.origin !== this.origin) awaited?.leave()
-    if (!awaited || url.origin !== this.origin) return undefined
+    const isElsewhere = url.origin !== this.origin
+    if (isElsewhere) awaited?.leave()
+    if (!awaited || isElsewhere) return undefined
     const attempt = new Attempt()
     this.#attempt = attempt
     const { bare, host } = this.#ports
@@ -211,13 +212,16 @@ export class Relay implements Repeatable {
     if (this.#wanted) return true
     if (isRedirectRefused(error)) return undefined
     const end = this.#answer ? this.#answer.deliver(null) : Promise.reject(error)
+    const isFulfilled = await end.then(
+      () => true,
+      () => false,
+    )
     // the caller's own `validateStatus` takes it for a success
-    if (await isFulfilled(end)) return false
-    const question = new Promise<boolean>((resolve) => {
+    if (isFulfilled) return false
+    return new Promise((resolve) => {
       this.#decide = resolve
+      this.#attempt.tell(end)
     })
-    this.#attempt.tell(end)
-    return question
   }
 
   #answerQuestion(retry: boolean): void {
@@ -256,9 +260,3 @@ export class Relay implements Repeatable {
     result.catch(() => {})
   }
 }
-
-const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
-  promise.then(
-    () => true,
-    () => false,
-  )
