@@ -54,6 +54,7 @@ for (const world of worlds) {
   const rows = names.map((name, i) => ({
     name,
     ...Object.fromEntries(KEYS.map((key) => [key, median(runs[i].map((each) => each[key]))])),
+    lostInTens: runs[i].at(-1).lostInTens,
   }))
   measured.push({ ...world, rows })
   console.log(`### The server: ${world.name}\n`)

@@ -42,8 +42,14 @@ const backAt = awayFromMs + awayMs
 // the last answer of those that met the outage
 const met = ends.filter(({ madeAt }) => madeAt < backAt)
 const took = ends.filter(({ ok }) => ok).map(({ madeAt, endedAt }) => endedAt - madeAt)
+// of the calls in the order in which they were made, ten by ten
+const lostInTens = Array.from(
+  { length: calls / 10 },
+  (_, i) => ends.slice(i * 10, i * 10 + 10).filter(({ ok }) => !ok).length,
+)
 process.send({
   connections,
+  lostInTens,
   errors: lost.length,
   late: lost.filter(({ madeAt }) => madeAt >= backAt).length,
   seconds: lastAt / 1_000,

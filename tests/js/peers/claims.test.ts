@@ -48,6 +48,37 @@ test('the statuses that each retries are those of the page', async () => {
   expect(page('differences')).toContain(`'broad'\`: ${inWords(codesOf('broad'))} | `)
 })
 
+const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+const rowOf = (name: string) =>
+  new RegExp(`^\\| ${name} \\|(.*)\\|$`, 'm')
+    .exec(readme)?.[1]
+    ?.split('|')
+    .map((cell) => cell.trim())
+
+test("the README's table has the versions that are installed, and who repeats a POST", async () => {
+  const peers = ['ky', 'axios-retry', 'p-retry', 'workbox-background-sync', 'bullmq']
+  const file = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+  const own = /^version = "(.+)"$/m.exec(file('Cargo.toml'))?.[1] ?? ''
+  const all = [own, ...peers.map((peer) => JSON.parse(file(`node_modules/${peer}/package.json`)).version as string)]
+  expect(rowOf('version')).toEqual(all.map((version) => version.split('.', 2).join('.')))
+
+  const sent = { ky: 0, 'p-retry': 0 }
+  const lost = (peer: keyof typeof sent) => async () => {
+    sent[peer]++
+    throw new TypeError('fetch failed')
+  }
+  await expect(ky.post(ORDERS, { fetch: lost('ky'), retry: AT_ONCE })).rejects.toThrow()
+  await expect(pRetry(lost('p-retry'), { retries: 1, minTimeout: 0 })).rejects.toThrow()
+  const lostPost = { code: 'ECONNRESET', config: { method: 'post' } }
+  const [, byKy, byAxiosRetry, byPRetry] = rowOf('a POST is repeated') ?? []
+  expect([sent.ky > 1 ? 'yes' : 'no', sent['p-retry'] > 1 ? 'yes' : 'no']).toEqual([byKy, byPRetry])
+  expect([isNetworkError(lostPost), isRetryableError({ ...lostPost, response: { status: 503 } } as never)]).toEqual([
+    true,
+    true,
+  ])
+  expect(byAxiosRetry).toBe('after a lost connection')
+})
+
 test('a refused certificate is final to axios-retry and undici, and retried by ky and a queue', async () => {
   const code = 'DEPTH_ZERO_SELF_SIGNED_CERT'
   const refused = Object.assign(new Error('self-signed certificate'), { code })
