@@ -21,6 +21,7 @@ const benches = {
   drained: 'what a process keeps when a great many tasks are done',
   stores: 'tasks in a store: taken, run, taken up again, and beside an origin that is held',
   lanes: 'the same tasks at one origin and at ten thousand, from each kind of store',
+  turns: 'what goes before a single task while tenants with thousands of origins flood the store',
   seats: 'a transaction of the store before each attempt of a task that is not stored',
   indexeddb: 'tasks in a browser, beside whoever else keeps requests there, in Chromium',
   lateness: 'how late a due task starts, and wake-ups while idle',

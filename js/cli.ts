@@ -1,32 +1,19 @@
-/** The program `redrive`: gives its command line to `main`, and ends with the code that comes back. */
+/**
+ * The program `redrive`. An older Node cannot read all of it, or lacks `node:sqlite`, and would say so in words of its own: this file has nothing
+ * that Node 16 cannot read, and asks for the rest only where it will run.
+ */
 
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { main } from './service/cli/cli.ts'
 
-/** Beside the program lies the manifest of its package; in a checkout there is none. */
-function version(): string | undefined {
-  try {
-    const manifest: unknown = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'))
-    return (manifest as { readonly version?: string }).version
-  } catch {
-    return undefined
-  }
+const OLDEST = [22, 13] as const
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
+  const { program } = await import('./service/cli/program.ts')
+  await program()
+} else {
+  process.stderr.write(
+    `redrive: this is Node ${process.versions.node}, and redrive needs ${OLDEST.join('.')} or later\n`,
+  )
+  process.exitCode = 1
 }
-
-// a reader that has seen enough, as `head`, closes the pipe
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(0)
-})
-
-process.exitCode = await main({
-  argv: process.argv.slice(2),
-  env: process.env,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  isTTY: process.stdout.isTTY === true,
-  columns: process.stdout.columns,
-  cwd: process.cwd(),
-  version: version(),
-})

@@ -45,6 +45,9 @@ export interface OriginLimit {
  * at; that is no serving. Where more than `SWEEP` lanes come due at one moment, a turn may leave those due later to the next, which
  * `nextInMs` asks for at once. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
  * status, was never served.
+ *
+ * In a store for everyone it is the lane with the earliest turn instead: turns go round principals, and of each principal round its lanes. A
+ * principal that had nothing due has missed its turns, and is not given more later; `engine/turns.ts` has the rule.
  */
 export interface Claim {
   readonly limit: number
@@ -79,8 +82,8 @@ export interface Claim {
   /**
    * Leaves places for others, however much one principal takes. No say but in a store for everyone. 1 to 1,000. Absent: none are left.
    *
-   * A principal that has a fiftieth of `total` is given another place only while it has fewer than this many times those that are free beside
-   * one: at 4, one alone has 16 of 20. At an origin, where the claim may take so many more, this holds of a lane that has half of `perLane`; and
+   * A principal that has a place is given another one only while it has fewer than this many times those that are free beside one: at 4, one
+   * alone has 16 of 20. At an origin, where the claim may take so many more, this holds of a lane that has half of `perLane`; and
    * one that has a quarter is not given the last place there.
    *
    * Source: dynamic queue length thresholds (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).

@@ -56,7 +56,12 @@ type Unheard = (event: string, payload: object, subject: string) => void
 const MOST_REPORTED = 1_000
 
 /** Emits `degraded`; `once` names what it is about, where one report is enough. */
-export type Report = (code: DegradedCode, message: string, once?: string, more?: { readonly origin?: string }) => void
+export type Report = (
+  code: DegradedCode,
+  message: string,
+  once?: string,
+  more?: Readonly<Omit<QueueEvents['degraded'], 'code' | 'message'>>,
+) => void
 
 export function reporter(events: Emitter<QueueEvents>): Report {
   const reported = new Set<string>()

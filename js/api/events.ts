@@ -69,7 +69,14 @@ export interface QueueEvents {
   /** A breaker changed its state. From OPEN to HALF_OPEN it goes when something waits for it. */
   circuit: { origin: string; from: CircuitState; to: CircuitState }
   /** The message says what still works and what to do. `origin`, with 'credentials_missing': the one it is about, if it is one. */
-  degraded: { code: DegradedCode; message: string; origin?: string }
+  degraded: {
+    code: DegradedCode
+    message: string
+    origin?: string
+    /** With 'dead_letters_trimmed': whose they were, and which. */
+    principal?: string | null
+    taskIds?: readonly string[]
+  }
   /**
    * Worth paging for. 'queue_depth': over 80 % of the capacity is taken, dead letters included; again after it was under 60 %. 'dead_letter_rate': over 5 in
    * a minute, once a minute. 'retry_storm': for each success of an origin over 10 tasks whose first attempt failed, 20

@@ -71,7 +71,7 @@ export {
 } from './records.ts'
 export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
 export type { TaskFilter } from './task-filter.ts'
-export type { ClaimedTask, Counts, LaneHold, LaneView, Step, Turn } from './turn.ts'
+export type { ClaimedTask, Counts, LaneHold, LaneView, Silence, Step, Trimmed, Turn } from './turn.ts'
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. A store may also take back no more leases than this in a turn, and then says `nextInMs` 0. */
 export const SWEEP = 256
@@ -81,8 +81,8 @@ export const LOOKED_AT = 128
 export const SHUT_LOOKED_AT = 256
 /** Most lanes in a `Turn`. */
 export const LANES_SHOWN = 64
-/** Most tasks that a `list` with `tags` looks at: no index has them. */
-export const TAGS_LOOKED_AT = 1_000
+/** Most tasks that one page of a `list` looks at, but for the `limit` that are on it and one more. */
+export const LIST_LOOKED_AT = 1_000
 /** Attempts given back per task, without those made offline; later ones count. */
 export const MOST_REFUNDS = 20
 /** Attempts that are kept in the log of a task, the youngest. */
@@ -91,6 +91,8 @@ export const LOG_LENGTH = 100
 export const NOTES_LENGTH = 50
 /** A clock that falls back by more is a step, and the store goes along with it; by less it stands still. */
 export const CLOCK_STEP_MS = 60_000
+/** A step is held up on its way by less than this; more is a silence of the store. */
+export const SILENCE_MS = 1_000
 /** The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long. */
 export const CHANCE_MS = 1_000
 
@@ -179,11 +181,12 @@ export interface TaskStore {
 
   /**
    * One atomic step of a runner, for all principals but where `claim` names one. In this order:
-   * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
-   *    have ended (of those that ended at once: enqueued first); then dead letters likewise. Those that are untold are passed over; they count
-   *    among the many.
+   * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, the first to have ended first (of those that ended at once:
+   *    enqueued first). Where more than `maxTerminal` are left, one by one those of the principal that has most of them, so that no
+   *    principal loses what is its own to another's many; of principals that have as many as each other the first by name, none before
+   *    any. Then dead letters likewise. Those that are untold are passed over; they count among the many.
    * 2. Settle what ended, then hold lanes, 3. renew what runs, each as listed.
-   * 4. Leases that ran out, or whose owner is known to be gone for good where a store can tell, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
+   * 4. Leases that ran out, but for those that a `silence` keeps, or whose owner is known to be gone for good where a store can tell, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
    *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
    *    either. Else PENDING and due now.
    * 5. Deadlines that have passed, of what is PENDING, parked or behind others too: EXHAUSTED with `deadlineReason`; the
@@ -242,7 +245,8 @@ export interface TaskStore {
   get(taskId: string): Promise<StoredTask | undefined>
   /**
    * By rising `taskId`, those above `cursor`, or with `order` 'falling' by falling `taskId`, those below it; `cursor` is given while there
-   * are more, or may be: with `tags`, `policyId` or `reason` a page may hold fewer than `limit`, or none, since it looks at no more than `TAGS_LOOKED_AT` tasks. A filter that is
+   * are more, or may be. A page looks at no more than `LIST_LOOKED_AT` tasks, and with `principal` at none of another principal: so it
+   * may hold fewer than `limit`, or none, and the list goes on at its cursor. Only a page without `cursor` is the last. A filter that is
    * undefined is refused, as with `unpark`.
    */
   list(filter: TaskFilter): Promise<{ readonly tasks: readonly StoredTask[]; readonly cursor?: string }>
@@ -256,9 +260,12 @@ export interface TaskStore {
    * notes. A note is a log with neither status nor error, as `enqueue` or a settlement has given it; or what the store did
    * of its own: 'redriven' with each redrive; where a lease ran out or was taken back 'lost' (its `marks` then have bit 3, 8: no answer); and where a task ended in
    * another way than the settlement's `log.kind` says, or without a settlement, 'cancelled', or 'exhausted' with
-   * `data.reason`. Logs are kept whole, with fields that are not known here. Absent: `attempts` has to do.
+   * `data.reason`. Logs are kept whole, with fields that are not known here. With `most`, a whole number above 0: no more than so many attempts and so
+   * many notes, the youngest of each. Absent: `attempts` has to do.
    */
-  history?(taskId: string): Promise<readonly AttemptLog[]>
+  history?(taskId: string, most?: number): Promise<readonly AttemptLog[]>
+  /** The clock by which its tasks become due, in epoch ms: for an instant that a caller names. Absent: the clock of the process is that one. */
+  now?(): Promise<number>
   /** Kept as they change, O(1). Rows by status; purged counts those that were deleted, by `purge` or by retention. Their sum is what was ever accepted (S2). `bytes`: bodies of tasks pending, in flight or dead letters. */
   counts(): Promise<Counts>
   /**

@@ -9,6 +9,8 @@ export interface TaskFilter {
   /** Those that have all of these. */
   readonly tags?: readonly string[]
   readonly principal?: string | null
+  /** Those that were stored with this key, cancelled ones too. */
+  readonly idempotencyKey?: string
   readonly origin?: string
   readonly policyId?: string
   /** The reason of a dead letter: no other task has one. */

@@ -11,6 +11,18 @@ export interface Step {
   readonly hold?: readonly LaneHold[]
   readonly renew: readonly Lease[]
   readonly claim: Claim | null
+  /** Absent: the runner knows of none. */
+  readonly silence?: Silence
+}
+
+/**
+ * A time in which the store may have answered no runner, so that none could renew or settle. Leases that ended after `since` and before this step
+ * are not taken back where the two are `SILENCE_MS` or more apart: they last for `graceMs` from now, so that their runners, who live, come first.
+ */
+export interface Silence {
+  /** By the store's clock. The runner knows that the store answered, or was not asked, up to then. */
+  readonly since: number
+  readonly graceMs: number
 }
 
 /** A lane, with tasks in the store or without, is held for `forMs` from now, as a settlement's `holdLaneForMs` holds it. */
@@ -65,14 +77,20 @@ export interface Turn {
   readonly blockedByLimit: boolean
   /** The counters after this step, as `counts` gives them. Absent: the store has to be asked. */
   readonly counts?: Counts
-  /** Dead letters that retention deleted in this step. */
-  readonly trimmed?: number
+  /** Dead letters that retention deleted in this step, in whatever order. Absent: none. */
+  readonly trimmed?: readonly Trimmed[]
   /** Another principal is the current one, so the claim got nothing. */
   readonly isForeign?: boolean
   /** Ends that are to be told (`TaskStore.untold`), after this step, counted up to `UNTOLD_COUNTED`. Absent: there are none, or the store cannot. */
   readonly untold?: number
   /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
   readonly unreadable?: number
+}
+
+/** A dead letter that was deleted, and whose it was. */
+export interface Trimmed {
+  readonly taskId: string
+  readonly principal: string | null
 }
 
 export interface ClaimedTask {

@@ -66,19 +66,19 @@ export function deliver(
   throw mark(error, word)
 }
 
-/** An attempt as it is about to be made. What watches attempts may change `overlay` and `transport`. */
+/** An attempt as it is about to be made. What watches attempts may change `overlay`, `transport` and `timeoutMs`. */
 export interface AttemptPlan extends AttemptInit {
   overlay: Headers | null
   /** The call's own for a first attempt, `repeatableOf(call)` for a replay. */
   transport: Transport
+  /** Limit to response headers, from `limitOf`; FOREVER: none. */
+  timeoutMs: number
   /** The task of a replay. */
   readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
 }
 
 /** A caller's own first attempt: the request as it is, for as long as its caller waits. */
 export interface FirstPlan extends AttemptPlan {
-  /** Limit to response headers, from `limitOf`; FOREVER: none. */
-  readonly timeoutMs: number
   /** Aborts the attempt: at its time limit, or when the task that it has become is cancelled or given back. */
   readonly controller: AbortController
 }

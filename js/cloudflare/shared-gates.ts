@@ -7,15 +7,26 @@
  */
 
 import type { OpenCircuit } from '../api/task-errors.ts'
-import type { Finished } from '../call/attempt.ts'
+import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
-import { ENTRY_SENT, ENTRY_TURNED_AWAY, OUTCOME_OWN_ERROR, OUTCOME_TIMED_OUT, WHEN_OPEN } from '../core/codes.ts'
+import { notSent } from '../call/not-sent.ts'
+import {
+  ENTRY_SENT,
+  ENTRY_TURNED_AWAY,
+  OUTCOME_OWN_ERROR,
+  OUTCOME_RELEASED,
+  OUTCOME_TIMED_OUT,
+  WHEN_OPEN,
+} from '../core/codes.ts'
+import { gateOfLane } from '../core/decode.ts'
+import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
+import { MAX_MS } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
 import type { Settings } from '../options/queue-options.ts'
-import { steady } from '../platform/clock.ts'
+import { FOREVER, steady } from '../platform/clock.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { observe } from '../queue/observe.ts'
 import type { QueueContext } from '../runner/context.ts'
@@ -36,6 +47,7 @@ const LOOK_MS = 250
 const MOST_RULES = 16
 
 interface Gates {
+  readonly engine: Engine
   readonly core: CoreQueue
   readonly rulings: Rulings
   readonly lanes: Map<string, number>
@@ -68,6 +80,13 @@ export class SharedGates {
     this.#rules = [...this.#numbers, this.#whenOpen, this.#maxLaneHoldMs].join()
     observe(queue, {
       attempt: async (call, plan, next) => {
+        const { task } = plan
+        // one that may leave has passed them when it was planned
+        if (task && task.attemptNumber > 1 && call.waitMs < MAX_MS) {
+          const waitUntil = task.createdAt + call.waitMs
+          if (!(await this.#pass(call.origin, waitUntil, plan.signal))) return notSent(OUTCOME_RELEASED, host.now())
+          plan.timeoutMs = limitOf(call, waitUntil - host.now())
+        }
         // by the clock that their circuits are timed by: that of a request may be a millisecond behind, and an attempt that seems to have begun
         // before its circuit changed does not count
         const startedAt = byRules.get(this.#rules)?.now()
@@ -85,13 +104,17 @@ export class SharedGates {
     })
   }
 
-  /** Whether a call to this origin may be tried again from here, at `nextAt`: it costs a token. */
-  mayRetry(origin: string, nextAt: number): boolean {
+  /**
+   * Whether a call to this origin may be tried again from here, at `nextAt`: it costs a token. With `waitUntil` its retry waits until then for
+   * its gates, and pays when it is sent.
+   */
+  mayRetry(origin: string, nextAt: number, waitUntil?: number): boolean {
     const gates = byRules.get(this.#rules)
     if (!gates) return true
     const now = gates.now()
     const lane = laneOf(gates, origin, now)
     if (lane === undefined) return false
+    if (waitUntil !== undefined) return (opensAt(gates, lane) ?? 0) <= waitUntil
     return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
   }
 
@@ -100,7 +123,6 @@ export class SharedGates {
    * the circuit where that is expected to let it through in time: by a timer of its own, since no other request may end its wait.
    */
   async turnsAway(origin: string, waitUntil = 0): Promise<OpenCircuit | undefined> {
-    const { clock } = this.#settings
     for (;;) {
       const gates = byRules.get(this.#rules)
       const lane = gates?.lanes.get(origin)
@@ -109,11 +131,33 @@ export class SharedGates {
       const entry = core.call(now(), lane, waitUntil, false)
       if (entry === ENTRY_SENT) return undefined
       const circuit = circuitOf(core, lane, origin, now())
-      const leftMs = waitUntil - now()
-      if (entry === ENTRY_TURNED_AWAY || leftMs <= 0) return circuit
-      const soonMs = circuit.until === null ? LOOK_MS : circuit.until - now()
-      await new Promise<void>((resolve) => clock.after(Math.min(leftMs, Math.max(1, soonMs)), resolve))
+      if (entry === ENTRY_TURNED_AWAY || now() >= waitUntil) return circuit
+      await this.#until(circuit.until ?? 0, now(), waitUntil)
     }
+  }
+
+  /**
+   * Waits until a retry to this origin may go, and takes its token, or its place as the one that tries the server out. false: not by `waitUntil`,
+   * or its caller has left.
+   */
+  async #pass(origin: string, waitUntil: number, signal: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const gates = byRules.get(this.#rules)
+      const lane = gates?.lanes.get(origin)
+      if (!gates || lane === undefined) return true
+      const { core, now } = gates
+      const opens = opensAt(gates, lane)
+      if (signal.aborted || Math.max(now(), opens ?? 0) > waitUntil) return false
+      const isOpen = opens === undefined
+      if (isOpen && (core.pays(now(), lane) || core.call(now(), lane, 0, false) === ENTRY_SENT)) return true
+      await this.#until(opens ?? 0, now(), waitUntil)
+    }
+  }
+
+  /** Waits until then; 0: for a moment, since no one knows when. */
+  #until(at: number, now: number, waitUntil: number): Promise<void> {
+    const waitMs = Math.min(at === 0 ? LOOK_MS : at - now, waitUntil - now)
+    return new Promise<void>((resolve) => this.#settings.clock.after(Math.max(1, waitMs), resolve))
   }
 
   async #observe(call: Call, finished: Finished): Promise<void> {
@@ -144,7 +188,7 @@ export class SharedGates {
     core.gates(this.#numbers)
     core.setWhenOpen(this.#whenOpen)
     const rulings = new Rulings(engine, core, new Policies(core, this.#host), () => '')
-    const gates = { core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
+    const gates = { engine, core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
     byRules.set(this.#rules, gates)
     return gates
   }
@@ -153,6 +197,14 @@ export class SharedGates {
 function forget(): void {
   for (const { core } of byRules.values()) core.free()
   byRules.clear()
+}
+
+/** When the gate opens that a retry meets; 0: no one knows when; undefined: it is open. */
+function opensAt({ engine, core, now }: Gates, lane: number): number | undefined {
+  const { gate, until } = gateOfLane(engine, core, lane, now(), true)
+  if (gate === 'ready') return undefined
+  // a probe may end long before its place lapses
+  return until < FOREVER && gate !== 'circuit-probing' ? until : 0
 }
 
 /** `undefined`: there is no room for another. */

@@ -253,10 +253,12 @@ class Calls {
     const { inlineAttempts, subrequests } = this.#own
     const { createdAt, attemptNumber, origin } = task
     const otherwise = mayLeave ? 'elsewhere' : 'nowhere'
-    if (nextAt - createdAt > hereMs) return otherwise
+    // kept back past its time, one that stays waits for as long as its caller does
+    if (nextAt - createdAt > hereMs) return nextAt === FOREVER && !mayLeave ? 'here' : otherwise
     // held back before it was ever sent: the attempt to come is its first
     if (attemptNumber === 0) return 'here'
-    if (attemptNumber >= inlineAttempts || this.#used >= subrequests || !gates.mayRetry(origin, nextAt)) {
+    const waitUntil = mayLeave ? undefined : createdAt + hereMs
+    if (attemptNumber >= inlineAttempts || this.#used >= subrequests || !gates.mayRetry(origin, nextAt, waitUntil)) {
       return otherwise
     }
     this.#used++

@@ -17,7 +17,7 @@ import { askedOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
 import { areElsewhere, keyConflict, keyUnreadable } from '../runner/key-conflict.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
-import { assertMayBeInMemory, delivered, queueFull, storeAway } from '../runner/refusals.ts'
+import { assertMayBeInMemory, delivered, queueFull, storeAway, unsure } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
 
@@ -32,9 +32,6 @@ import type { StoredTasks } from './stored-tasks.ts'
 
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
-/** For a caller whose task may be in the store all the same, and may be another caller's by now. */
-const ASK_AGAIN =
-  'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
 /** Codes of a store that says itself that it cannot be used. */
 const AWAY: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'])
 
@@ -304,7 +301,7 @@ export class StorePlace implements StoredPlace {
 
   #away({ taskId }: NewTask, call: Call, error: unknown): void {
     const fault = `the store is not available (${this.#runner.words(error)})`
-    this.#admission.obstacle = storeAway(fault)
+    this.#admission.obstacle = storeAway(`${fault}: ${unsure(this.#mayBeJoined(call))}`)
     this.#durable.away(`${fault}: until it is, new tasks stay in memory and end with the page`)
     this.#unstore(taskId, call)
   }
@@ -366,10 +363,13 @@ export class StorePlace implements StoredPlace {
         }
         if (afterMs === undefined) {
           this.#unstore(record.taskId, call)
-          const remedy = this.#mayBeJoined(call) ? ASK_AGAIN : 'nothing was queued; try again when it answers'
-          throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${this.#runner.words(error)}): ${remedy}`, {
-            cause: error,
-          })
+          throw new RedriveError(
+            'STORAGE_UNAVAILABLE',
+            `the store fails (${this.#runner.words(error)}): ${unsure(this.#mayBeJoined(call))}`,
+            {
+              cause: error,
+            },
+          )
         }
         await new Promise<void>((resolve) => clock.after(afterMs, resolve))
       }

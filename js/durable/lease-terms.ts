@@ -13,6 +13,12 @@ import { LONGEST_LEASE_MS } from '../stores/engine/bounds.ts'
 
 /** A lease that is renewed while its attempt runs: asked of stores without a grace. */
 export const RENEWED_LEASE_MS = 30_000
+const FIRST_RETRY_MS = 100
+const LAST_RETRY_MS = 5_000
+/** The wait after so many turns in a row that failed. */
+export const pauseAfter = (failed: number): number => Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failed - 1))
+/** After a silence of the store each runner is back within the longest wait between two turns that fail (5 s), that of its client between two connections (2 s), and the time to make one (5 s). */
+const RETURN_MS = 12_000
 /** The part of a grace that passes before a renewal: each hook has 5 s, the question for credentials waits as long, and the store has its time. */
 const HOOKS_MS = 25_000
 /** Interval at which a process says again that it is a home, and looks after homes whose end no hint tells. */
@@ -31,6 +37,11 @@ export class LeaseTerms {
   /** The age at which a lease is renewed that the store has given for `forMs`, which may be less than it was asked for. */
   renewAfterMs(forMs: number): number {
     return this.#graceMs === undefined ? forMs / 3 : Math.max(forMs / 3, forMs - this.#graceMs + HOOKS_MS)
+  }
+
+  /** How long leases last that ended while the store answered no runner, from the first step after that. A hidden tab gets a timer a minute. */
+  get returnMs(): number {
+    return this.#graceMs ?? RETURN_MS
   }
 
   /** Whether a lease has ended for this runner, which cannot know who has the task now: it settles nothing but a success. */

@@ -2,16 +2,14 @@
 
 import type { RunnerStats } from '../api/stats.ts'
 import { type Counts, type LaneView, type OwnCounts, originIn, type Turn } from '../api/store.ts'
-import { trimmedText } from '../options/limits.ts'
+import { reportTrimmed } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredState } from './state.ts'
 
 /** Reports dead letters that the store has purged by itself, and records that it cannot read. */
 export function reportTurn({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {
-  if (trimmed) {
-    host.degraded('dead_letters_trimmed', trimmedText(trimmed, limits.retention))
-  }
+  if (trimmed) reportTrimmed(trimmed, limits.retention, host.degraded)
   if (unreadable) {
     const message = `${unreadable} stored task(s) cannot be read by this version: they are kept and not sent; deploy the version that stored them`
     host.degraded('unreadable_record', message)

@@ -19,16 +19,15 @@ import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import { LaneHolds } from './lane-holds.ts'
 import type { Leadership } from './leadership.ts'
-import { LeaseTerms } from './lease-terms.ts'
+import { LeaseTerms, pauseAfter } from './lease-terms.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
+import { SilenceWatch } from './silence.ts'
 import type { StoredState } from './state.ts'
 import { TurnSchedule } from './turn-schedule.ts'
 import { tasksUnshown } from './unshown.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
-const FIRST_RETRY_MS = 100
-const LAST_RETRY_MS = 5_000
 /** A turn is made this often in a store that says that it has not changed: what is past its retention is deleted by turns. */
 const QUIET_MS = 60_000
 /** After this many failed turns in a row, callers are not kept waiting for the store any longer. */
@@ -78,6 +77,7 @@ export class StoreLoop {
   #failed = 0
   /** When the first of them was asked for. */
   failingSinceAt: number | undefined
+  readonly #silence: SilenceWatch
   #isSuspended = false
   #suspensions = 0
   /** Room was made while a turn was under way. */
@@ -95,8 +95,8 @@ export class StoreLoop {
     this.#guard = guard
     this.#listener = listener
     this.#schedule = new TurnSchedule(runner)
-    const { policies, leaseMs } = runner.host.settings
-    this.terms = new LeaseTerms(store.graceMs, policies.values(), leaseMs)
+    this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values(), runner.host.settings.leaseMs)
+    this.#silence = new SilenceWatch(state, this.terms)
   }
 
   /** The next moment at which a turn has something to do. */
@@ -258,13 +258,14 @@ export class StoreLoop {
       const claim = this.#claim(skipHomes)
       this.#isClaiming = claim !== null
       this.#claimIsMade = true
-      const renew = renewing.map(({ lease }) => lease)
       const settle = endings.map(({ settlement }) => settlement)
       const { hold, told } = this.#holds.at(host.now())
       // what was stored up to here the turn counts
       this.#listener.turning()
       const askedAt = host.now()
-      const turn = await store.turn({ owner, settle, hold, renew, claim })
+      const silence = this.#silence.before(askedAt, this.#failed > 0)
+      const turn = await store.turn({ owner, settle, hold, renew: renewing.map(({ lease }) => lease), claim, silence })
+      this.#silence.turned(turn)
       this.#shareHolds(told())
       this.#isClaiming = false
       this.#failed = 0
@@ -305,7 +306,7 @@ export class StoreLoop {
       this.#claimIsMade = false
       this.#failed++
       this.failingSinceAt ??= startedAt
-      this.#schedule.nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
+      this.#schedule.nextAt = host.now() + pauseAfter(this.#failed)
       this.#listener.turned(this.#failed, error, undefined)
     }
   }
@@ -385,10 +386,12 @@ export class StoreLoop {
   }
 
   async #lookIdle(): Promise<void> {
-    const isQuiet = this.#failed === 0 && this.#state.runner.host.now() < this.#turnAt + QUIET_MS
-    const hasChanged = !isQuiet || (await this.#state.hasChanged()) !== false
+    const askedAt = this.#state.runner.host.now()
+    const isQuiet = this.#failed === 0 && askedAt < this.#turnAt + QUIET_MS
+    const answer = isQuiet ? await this.#state.hasChanged() : true
+    if (isQuiet && answer !== undefined) this.#silence.looked(askedAt)
     if (this.#stopped || this.#isSuspended || this.#busy) return
-    if (!hasChanged) return this.#armIdle()
+    if (answer === false) return this.#armIdle()
     this.#renewsAll = true
     this.requestTurn()
     void this.run()

@@ -1,5 +1,7 @@
 /** Limits of what a queue may hold, run and keep, with their defaults. A page that never has a task to keep does not load them. */
 
+import type { Report } from '../api/emitter.ts'
+import type { Trimmed } from '../api/turn.ts'
 import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { defined, type Settings } from './queue-options.ts'
 import type { RetentionOptions } from './retention.ts'
@@ -12,10 +14,19 @@ const RETENTION: Required<RetentionOptions> = {
   maxDeadLetters: FOREVER,
 }
 
-/** Says why so many dead letters were purged that were not asked to be. */
-export function trimmedText(count: number, { maxDeadLetters, deadLetterMs }: Required<RetentionOptions>): string {
+/** Reports dead letters that were purged and were not asked to be, those of each principal by themselves. */
+export function reportTrimmed(
+  trimmed: readonly Trimmed[],
+  { maxDeadLetters, deadLetterMs }: Required<RetentionOptions>,
+  degraded: Report,
+): void {
   const many = maxDeadLetters === FOREVER ? '' : `more than maxDeadLetters ${maxDeadLetters}, or `
-  return `${count} dead letter(s) were purged: ${many}older than deadLetterMs ${deadLetterMs}`
+  const owned = new Map<string | null, string[]>()
+  for (const { principal, taskId } of trimmed) owned.set(principal, [...(owned.get(principal) ?? []), taskId])
+  for (const [principal, taskIds] of owned) {
+    const message = `${taskIds.length} dead letter(s) were purged: ${many}older than deadLetterMs ${deadLetterMs}`
+    degraded('dead_letters_trimmed', message, undefined, { principal, taskIds })
+  }
 }
 
 export interface Limits {

@@ -10,7 +10,7 @@ export interface RetentionOptions {
   /** How long a dead letter is kept, in milliseconds; then it is purged, and `degraded` 'dead_letters_trimmed' says so. @default 2_592_000_000 (30 days) */
   readonly deadLetterMs?: number
   /**
-   * The most dead letters. Beyond that the oldest is purged, which may be work that was accepted and not done; `degraded`
+   * The most dead letters. Beyond that the oldest of the principal that has most is purged, which may be work that was accepted and not done; `degraded`
    * 'dead_letters_trimmed' says so.
    * @default none: dead letters take room, and `capacity` refuses what is new instead
    */

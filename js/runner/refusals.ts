@@ -21,6 +21,12 @@ export interface Obstacle {
 /** The store cannot be had. */
 export const storeAway = (why: string): Obstacle => ({ reason: 'storage_unavailable', why })
 
+/** A call that the store has not answered: it may have the task all the same. `isShared`: another call can have its key, so the task stays. */
+export const unsure = (isShared: boolean): string =>
+  isShared
+    ? 'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
+    : 'if it has the task all the same, that is cancelled once it answers, unless it was sent by then'
+
 /** A task in memory has the key of the call. */
 export const inMemory = (taskId: string): Obstacle => ({
   reason: 'in_memory',

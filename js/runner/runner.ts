@@ -14,7 +14,7 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { Actions } from '../core/queue-calls.ts'
 import { Sanitizer } from '../core/sanitizer.ts'
-import { type Limits, limitsOf, trimmedText } from '../options/limits.ts'
+import { type Limits, limitsOf, reportTrimmed } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import { answer, detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
@@ -101,9 +101,7 @@ export class Runner {
     this.rulings = new Rulings(engine, this.core, this.policies, this.words)
     this.door = new Door(this)
     this.#sender = new Sender(this)
-    this.registry = new Registry(retention, (count) => {
-      host.degraded('dead_letters_trimmed', trimmedText(count, retention))
-    })
+    this.registry = new Registry(retention, (trimmed) => reportTrimmed(trimmed, retention, host.degraded))
     this.#timer = new WakeTimer(engine, host, () => this.tick())
     this.evidence = new Evidence(this)
     this.news = newsFor?.(this)

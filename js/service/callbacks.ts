@@ -29,8 +29,8 @@ const STUCK_MS = 1_000
 export interface CallbacksOptions extends Dropping {
   readonly store: ApiStore
   readonly clock: Clock
-  /** The policy of callbacks, as it is now. */
-  policy(): Promise<ResolvedPolicy>
+  /** The policy of a tenant's callbacks, as it is now. */
+  policy(tenant: string | null): Promise<ResolvedPolicy>
   /** A callback was stored. */
   queued(task: NewTask): void
   /** Hears what became of an end that was to be told. */
@@ -170,7 +170,7 @@ export class Callbacks {
     const { attempts } = await store.attempts(task.taskId, { limit: 100 })
     const data = this.#dataOf(task, attempts.at(-1)?.responseStatus ?? null)
     const body = JSON.stringify({ type: `task.${as}`, timestamp: new Date(end.endedAt).toISOString(), data })
-    return callbackTask(end, callback, utf8(body), await policy(), clock.now())
+    return callbackTask(end, callback, utf8(body), await policy(task.principal), clock.now())
   }
 
   #dataOf(task: StoredTask, lastStatus: number | null): object {

@@ -15,6 +15,7 @@ import { literalOf } from './targets.ts'
 export interface Lines {
   /** Connections that another one has let through carry nothing more. */
   guard: Guard
+  readonly tenant: string | null
   readonly clock: Clock
   readonly connectTimeoutMs: number
   readonly maxSocketAgeMs: number
@@ -47,6 +48,7 @@ export class Connection {
   #guard: Guard | undefined
   #socket: Socket | undefined
   #readBefore = 0
+  #withinMs = Number.POSITIVE_INFINITY
   #isOver = false
 
   constructor(origin: string, lines: Lines) {
@@ -70,8 +72,9 @@ export class Connection {
     return !this.#isOver && guard === this.#guard && clock.monotonic() - this.#resolvedAt < maxSocketAgeMs
   }
 
-  /** Readies it for one request. */
-  begin(): Client {
+  /** Readies it for one request, which has no longer to wait for the addresses of its name. */
+  begin(withinMs: number): Client {
+    this.#withinMs = withinMs
     this.#readBefore = this.#socket?.bytesRead ?? 0
     return this.#client
   }
@@ -85,10 +88,10 @@ export class Connection {
   }
 
   async #connect({ protocol, hostname, port }: buildConnector.Options): Promise<Socket> {
-    const { guard, clock, connectTimeoutMs } = this.#lines
+    const { guard, tenant, clock, connectTimeoutMs } = this.#lines
     const host = hostname.replace(/\.$/, '')
     const number = Number(port || (protocol === 'https:' ? 443 : 80))
-    const addresses = await guard.resolve(hostname)
+    const addresses = await guard.resolve(hostname, { tenant, withinMs: this.#withinMs })
     this.#guard = guard
     this.#resolvedAt = clock.monotonic()
     this.#assertWanted()

@@ -7,11 +7,12 @@
  * its answer is what is connected to, so no second lookup can say anything else.
  */
 
-import { lookup } from 'node:dns/promises'
 import { RedriveError } from '../api/errors.ts'
 import type { UnmadeError } from '../options/own-sending.ts'
-import { type Clock, systemClock, within } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { type AddressRule, type Cidr, isLoopback, parseCidr, refusalOf } from './addresses.ts'
+import { openNames } from './name-servers.ts'
+import type { Asking, Lookup, Names } from './names.ts'
 import {
   innerName,
   isLocalhost,
@@ -45,9 +46,6 @@ export class TargetRefusedError extends RedriveError implements UnmadeError {
   }
 }
 
-/** The addresses that a name leads to. Rejects as `dns.lookup` does. */
-export type Lookup = (hostname: string) => Promise<readonly { readonly address: string }[]>
-
 export interface GuardOptions {
   /** Sends over `http:` too, which anyone on the way can read and change. @default false */
   readonly allowHttp?: boolean
@@ -63,12 +61,16 @@ export interface GuardOptions {
    * `targets` has them or not. They must lead to the host itself. @default false
    */
   readonly allowLoopback?: boolean
-  /** Longest wait for a name's addresses, in milliseconds. @default 2_000 */
+  /** Longest wait for a name's addresses, in milliseconds: the attempt is given back then. @default 2_000 */
   readonly lookupTimeoutMs?: number
   /** Told of each refusal, for counting. */
   readonly onRefused?: (rule: RefusalRule) => void
-  /** Finds addresses; for tests. @default `dns.lookup` with `all` */
+  /** Finds addresses in the place of name servers and the hosts file. @default none */
   readonly lookup?: Lookup
+  /** Name servers that are asked: addresses, with a port where it is not 53, such as `[fd00::53]:5353`. @default the system's */
+  readonly dnsServers?: readonly string[]
+  /** Shared by guards, so that a name is asked for once. @default made of these options */
+  readonly names?: Names
   /** @default the system's */
   readonly clock?: Clock
 }
@@ -80,9 +82,10 @@ export interface Guard {
    * The addresses of a host of a URL, all of them checked.
    *
    * @throws TargetRefusedError where any of them is refused: a mixed answer is an attack or a mistake
-   * @throws DOMException `TimeoutError` where the resolver takes too long; any error of `lookup`
+   * @throws NameUnresolvedError where no server has said yet where the name leads
+   * @throws Error of the code ENOTFOUND or ENODATA where it leads nowhere
    */
-  resolve(hostname: string): Promise<readonly string[]>
+  resolve(hostname: string, asking?: Partial<Asking>): Promise<readonly string[]>
   /** The error for a connection of `hostname` that was made to `address`; undefined: it may be used. */
   refuseAddress(hostname: string, address: string): TargetRefusedError | undefined
 }
@@ -99,13 +102,13 @@ class TargetGuard implements Guard {
   readonly #options: GuardOptions
   readonly #opened: readonly Cidr[]
   readonly #patterns: readonly TargetPattern[] | undefined
-  readonly #lookup: Lookup
+  readonly #names: Names
 
   constructor(options: GuardOptions) {
     this.#options = options
     this.#opened = (options.allowPrivate ?? []).map((range) => parseCidr(range, 'allowPrivate'))
     this.#patterns = options.targets?.map((text) => this.#soundPattern(text))
-    this.#lookup = shared(options.lookup ?? ((hostname) => lookup(hostname, { all: true, order: 'verbatim' })))
+    this.#names = options.names ?? openNames(options).names
   }
 
   check(given: string | URL): Refusal | undefined {
@@ -116,9 +119,14 @@ class TargetGuard implements Guard {
     return this.#refusal(rule, `${what} is refused: ${why}`)
   }
 
-  async resolve(hostname: string): Promise<readonly string[]> {
+  async resolve(
+    hostname: string,
+    { tenant = null, withinMs = Number.POSITIVE_INFINITY }: Partial<Asking> = {},
+  ): Promise<readonly string[]> {
     const literal = literalOf(hostname)
-    const addresses = literal === undefined ? await this.#addressesOf(hostname) : [literal]
+    const forMs = Math.min(withinMs, this.#options.lookupTimeoutMs ?? 2_000)
+    const addresses =
+      literal === undefined ? await this.#names.addressesOf(hostname, { tenant, withinMs: forMs }) : [literal]
     for (const address of addresses) {
       const error = this.refuseAddress(hostname, address)
       if (error) throw error
@@ -190,15 +198,6 @@ class TargetGuard implements Guard {
     return pattern
   }
 
-  async #addressesOf(hostname: string): Promise<readonly string[]> {
-    const { clock = systemClock, lookupTimeoutMs = 2_000 } = this.#options
-    const found = await within(clock, lookupTimeoutMs, `the lookup of '${hostname}'`, this.#lookup(hostname))
-    if (found.length > 0) return found.map(({ address }) => address)
-    throw Object.assign(new Error(`'${hostname}' has no address; check its name and its records`), {
-      code: 'ENOTFOUND',
-    })
-  }
-
   #refusal(rule: RefusalRule, message: string): Refusal {
     this.#options.onRefused?.(rule)
     return { rule, message }
@@ -210,16 +209,4 @@ const NO_URL: Finding = ['url', 'it is no URL; write it whole, such as https://a
 function wordsOf(rule: AddressRule): string {
   if (rule === 'unreadable') return 'it leads to what is no address that could be checked; check the resolver'
   return `it leads to a refused address (${rule}); use a public target, or open the range with allowPrivate`
-}
-
-/** `find`, asked once for a name at a time: lookups cannot be taken back, and few run at once in a process. */
-function shared(find: Lookup): Lookup {
-  const running = new Map<string, ReturnType<Lookup>>()
-  return (hostname) => {
-    const known = running.get(hostname)
-    if (known) return known
-    const asked = find(hostname).finally(() => running.delete(hostname))
-    running.set(hostname, asked)
-    return asked
-  }
 }

@@ -117,13 +117,15 @@ export function checkTenants(given: TenantsOptions): void {
 }
 
 /** See `Claim.perFree`. One tenant that floods has four places of five, two at once four of nine each, and others find some free: 40, 23, 16 of 200. */
-const PER_FREE = 4
+export const PER_FREE = 4
 
 /** The part of each claim and each quota of one partition of so many. */
 export interface Shares {
   /** One list each time: stores read it once. */
   readonly claim: Pick<Claim, 'limits' | 'perPrincipal' | 'perFree'>
-  readonly quotaOf: ((tenant: string | null) => Quota | undefined) | undefined
+  readonly quotaOf: ((tenant: string | null) => Quota) | undefined
+  /** The quota of a tenant over all partitions. */
+  readonly wholeQuotaOf: ((tenant: string | null) => Quota) | undefined
 }
 
 /** @throws TypeError or RangeError that names the option */
@@ -150,14 +152,16 @@ export function sharesOf(
       ? undefined
       : concurrencyOf(concurrencyPerTenant, ofTenant, 'createService.concurrencyPerTenant')
   const hasQuotas = tenantCapacity !== undefined || tenantCapacityBytes !== undefined || Object.keys(tenants).length > 0
+  const wholeQuotaOf = (tenant: string | null): Quota => {
+    const own: TenantOptions = tenant !== null && Object.hasOwn(tenants, tenant) ? (tenants[tenant] ?? {}) : {}
+    const { capacity = tenantCapacity, capacityBytes = tenantCapacityBytes } = own
+    return { ...(capacity !== undefined && { capacity }), ...(capacityBytes !== undefined && { capacityBytes }) }
+  }
   const quotas = new Map<string | null, Quota>()
   const quotaOf = (tenant: string | null): Quota => {
     const known = quotas.get(tenant)
     if (known) return known
-    const own: TenantOptions = tenant !== null && Object.hasOwn(tenants, tenant) ? (tenants[tenant] ?? {}) : {}
-    const capacity = part(own.capacity ?? tenantCapacity)
-    const capacityBytes = part(own.capacityBytes ?? tenantCapacityBytes)
-    const quota = { ...(capacity !== undefined && { capacity }), ...(capacityBytes !== undefined && { capacityBytes }) }
+    const quota = Object.fromEntries(Object.entries(wholeQuotaOf(tenant)).map(([name, most]) => [name, part(most)]))
     if (quotas.size >= MOST_KNOWN) quotas.clear()
     quotas.set(tenant, quota)
     return quota
@@ -169,6 +173,7 @@ export function sharesOf(
       ...(hasSeveralTenants(options.tokens) && { perFree: PER_FREE }),
     },
     quotaOf: hasQuotas ? quotaOf : undefined,
+    wholeQuotaOf: hasQuotas ? wholeQuotaOf : undefined,
   }
 }
 

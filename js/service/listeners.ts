@@ -5,10 +5,11 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
-import { type AddressInfo, Server as SocketServer } from 'node:net'
+import { type AddressInfo, type Socket, Server as SocketServer } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { Connections } from './connections.ts'
 
 /** Names and values of a request's headers, in bytes. */
 const MAX_HEADER_BYTES = 16 * 1024
@@ -16,7 +17,6 @@ const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MS = 10_000
 const REQUEST_MS = 60_000
 const KEEP_ALIVE_MS = 60_000
-const MAX_CONNECTIONS = 1_000
 /** A connection that carries nothing for so long after the last new one was taken is closed. A request may be on its way on it until then. */
 const IDLE_MS = 500
 /**
@@ -55,7 +55,7 @@ export interface ListenOptions {
   readonly tls: Tls | undefined
   /** Requests to `/bodies` may take as long as their bodies need. @default false */
   readonly uploads?: boolean
-  /** Times requests where there are uploads. @default the system's */
+  /** Times requests and connections. @default the system's */
   readonly clock?: Clock
 }
 
@@ -64,7 +64,10 @@ export async function listen(
   answer: Answer,
   { host, port, tls, uploads = false, clock = systemClock }: ListenOptions,
 ): Promise<Listener> {
-  const { server, context } = makeServer(uploads ? timed(listenerOf(answer), clock) : listenerOf(answer), tls, uploads)
+  const connections = new Connections(clock)
+  const listener = listenerOf(answer, connections)
+  const { server, context } = makeServer(uploads ? timed(listener, clock) : listener, tls, uploads)
+  server.on('connection', (socket: Socket) => connections.add(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {
@@ -130,9 +133,8 @@ function makeServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: HEADERS_MS / 2,
   }
-  const secure = tls && createSecureServer({ ...limits, ...secureOptions(tls) }, listener)
+  const secure = tls && createSecureServer({ ...limits, handshakeTimeout: HEADERS_MS, ...secureOptions(tls) }, listener)
   const server = secure ?? createServer(limits, listener)
-  server.maxConnections = MAX_CONNECTIONS
   return secure ? { server, context: secure } : { server }
 }
 
@@ -143,7 +145,7 @@ const secureOptions = ({ cert, key, ca }: Tls) => ({
   minVersion: 'TLSv1.2' as const,
 })
 
-function listenerOf(answer: Answer): RequestListener {
+function listenerOf(answer: Answer, connections: Connections): RequestListener {
   const handle = getRequestListener(
     (request, { incoming }) => {
       const { remoteAddress } = incoming.socket
@@ -152,7 +154,10 @@ function listenerOf(answer: Answer): RequestListener {
     // a request that is none, such as one with a name that no URL can have
     { overrideGlobalObjects: false, errorHandler: () => badRequest() },
   )
-  return (incoming, outgoing) => void handle(incoming, outgoing)
+  // the body of a request that is not taken is not waited for
+  const refuse = getRequestListener(() => tooMany(), { overrideGlobalObjects: false })
+  return (incoming, outgoing) =>
+    void (connections.enter(incoming, outgoing) ? handle(incoming, outgoing) : refuse(incoming, outgoing))
 }
 
 /** Gives each request the time that it may take: an upload as long as something comes, any other `REQUEST_MS`. */
@@ -174,6 +179,12 @@ function timed(listener: RequestListener, clock: Clock): RequestListener {
     outgoing.once('close', () => disarm())
     return listener(incoming, outgoing)
   }
+}
+
+function tooMany(): Response {
+  const detail =
+    'this process has as many connections as it takes; ask again in a moment, or close those that you do not need'
+  return problemResponse(new Problem('too-many-connections', detail), newRequestId())
 }
 
 function badRequest(): Response {

@@ -146,8 +146,8 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
       const pages = await all((store) => store.attempts(taskId, page))
       return pages.find(({ attempts }) => attempts.length > 0) ?? { attempts: [] }
     },
-    async history(taskId) {
-      const all = await Promise.all(stores.map(async (store) => (await store.history?.(taskId)) ?? []))
+    async history(taskId, most) {
+      const all = await Promise.all(stores.map(async (store) => (await store.history?.(taskId, most)) ?? []))
       return all.find((lines) => lines.length > 0) ?? []
     },
     untold: async (limit) =>
@@ -156,6 +156,7 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
         .sort((a, b) => a.endedAt - b.endedAt)
         .slice(0, limit),
     told: async (ends) => void (await all((store) => store.told(ends))),
+    ...(first.now && { now: () => (first as Required<ApiStore>).now() }),
     counts: async () => countsTogether(await all((store) => store.counts())),
     async countsOf(principal) {
       const own = await all(async (store) => (await store.countsOf?.(principal)) ?? NONE)

@@ -58,8 +58,12 @@ class NameRefusedError extends RedriveError implements UnmadeError {
 const NO_CREDENTIALS = {}
 
 export function sendingOf(record: StoredTask, parts: SendingParts): OwnSending {
-  const { send, credentials, signing, refused } = parts
+  const { credentials, signing, refused } = parts
   const { principal, targetUrl, taskId } = record
+  const { attemptTimeoutMs } = record.policy
+  // a name that is found late is no answer that is late: before its time is over the attempt is given back
+  const nameWithinMs = attemptTimeoutMs ? attemptTimeoutMs / 2 : Number.POSITIVE_INFINITY
+  const send: Send = (tenant, url, init, how) => parts.send(tenant, url, init, { ...how, nameWithinMs })
   const names = senderDataOf(record)
   const body = bodyIn(record)
   const { origin } = new URL(targetUrl)
@@ -124,7 +128,7 @@ class OwnBody {
     if (this.#whole) return send(tenant, url, { ...init, body: this.#whole as Uint8Array<ArrayBuffer> })
     const stream = await this.#open()
     try {
-      return await send(tenant, url, init, { stream, bytes: this.#bytes })
+      return await send(tenant, url, init, { streamed: { stream, bytes: this.#bytes } })
     } catch (error) {
       const { errored } = stream
       stream.destroy()

@@ -22,7 +22,7 @@ import { openStore } from './open-store.ts'
 import { adminPaths, type PathFilter, servesPath, workerPaths } from './paths.ts'
 import { createService } from './service.ts'
 import type { ReloadableOptions, Service, ServiceLogEntry, ServiceOptions } from './service-options.ts'
-import { factsOf } from './start-lines.ts'
+import { factsOf, textOf } from './start-lines.ts'
 
 /** A store of a later version: no other exit has this code, so that a deployment can tell. */
 const NEWER_EXIT = 3
@@ -74,6 +74,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     attemptTimeoutMs: settings.attemptTimeout,
     connectTimeoutMs: settings.connectTimeout,
     ...(settings.egressProxy !== undefined && { egressProxy: settings.egressProxy }),
+    ...(settings.dnsServers && { dnsServers: settings.dnsServers }),
     leaseMs: settings.lease,
     capacity: settings.capacity,
     capacityBytes: settings.capacityBytes,
@@ -110,7 +111,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     durability: opened.stores[0].durability,
     bodies: bodies?.shown,
   })) {
-    if (settings.logFormat === 'text') io.stdout.write(`${fact.text}\n`)
+    if (settings.logFormat === 'text') io.stdout.write(`${textOf(fact, io)}\n`)
     else log({ level: 'info', ...fact.fields })
   }
   const unwatch = watchFiles(settings.files, io.cwd, reload)

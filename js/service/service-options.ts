@@ -16,7 +16,15 @@ import type { TransportOptions } from './transport.ts'
 /** Where requests may go. A service sends what others ask it to send, so all that is not allowed is refused. */
 export type TargetOptions = Pick<
   TransportOptions,
-  'allowHttp' | 'allowPrivate' | 'allowLoopback' | 'targets' | 'connectTimeoutMs' | 'egressProxy' | 'lookup' | 'ca'
+  | 'allowHttp'
+  | 'allowPrivate'
+  | 'allowLoopback'
+  | 'targets'
+  | 'connectTimeoutMs'
+  | 'egressProxy'
+  | 'lookup'
+  | 'dnsServers'
+  | 'ca'
 >
 
 /** The part of the options that `reload` may change while the service runs. */

@@ -28,6 +28,7 @@ import { readInspector } from './inspector-files.ts'
 import { type ShareOptions, sharesOf } from './limits.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
+import { openNames } from './name-servers.ts'
 import { agreeOnPartitions, assertPartitionBy, MOST_PARTITIONS, oneQueue, oneStore, shareOf } from './partitions.ts'
 import { Secrets } from './secrets.ts'
 import { sendingOf } from './sending.ts'
@@ -38,6 +39,7 @@ import { type StoreWatch, watchedStore } from './watched-store.ts'
 
 const DAY_MS = 86_400_000
 const MOST = 1_000_000
+const FULL_MS = 10_000
 
 /** Assembles a service, and begins to open its store. Throws a TypeError or RangeError that names the option. */
 export function createService(options: ServiceOptions): Service {
@@ -49,8 +51,17 @@ export function createService(options: ServiceOptions): Service {
   const given = storesOf(options.store)
   let shares = sharesOf(options, given.length, partitionBy)
   let callbacks: Callbacks | undefined
+  /** Until when `/readyz` says that the store is full, unless a task is stored before. Then one is let in again, to find out. */
+  let fullUntil = 0
+  const fullTold = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'store_full', message }))
   const watchOf = (n: number): StoreWatch => ({
-    storeCalled: (...called) => metrics.storeCalled(...called),
+    storeCalled(call, ms, code) {
+      metrics.storeCalled(call, ms, code)
+      if (code === 'STORAGE_FULL') {
+        fullUntil = clock.monotonic() + FULL_MS
+        fullTold('', 'the store has no more room, on its disk or by its maxmemory: new tasks are refused')
+      } else if (call === 'enqueue' && code === undefined) fullUntil = 0
+    },
     claimed: (late) => metrics.claimed(late),
     untold(count) {
       metrics.untold(n, count)
@@ -70,8 +81,10 @@ export function createService(options: ServiceOptions): Service {
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
   let { tokens } = options
-  let guardOf = guardsOf(options, metrics)
-  const transport = makeTransport({ ...targetsOf(options, metrics), guard: (tenant) => guardOf(tenant), clock })
+  const { names, close: closeNames } = openNames({ ...options, clock })
+  const targetsBy = (given: TargetOptions) => ({ ...targetsOf(given, metrics), names })
+  let guardOf = guardsOf(options, targetsBy)
+  const transport = makeTransport({ ...targetsBy(options), guard: (tenant) => guardOf(tenant), clock })
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
@@ -103,7 +116,9 @@ export function createService(options: ServiceOptions): Service {
     host.settings.leaseMs = options.leaseMs ?? 30_000
     host.settings.sendingOf = (record) => sendingOf(record, sending)
     host.unparkedBy = 'POST /retry-tasks/{taskId}/due, or a reload of the settings'
-    each.on('degraded', (told) => log({ level: 'warn', event: 'degraded', ...told }))
+    each.on('degraded', ({ principal: tenant, ...told }) => {
+      log({ level: 'warn', event: 'degraded', ...told, ...(tenant !== undefined && { tenant }) })
+    })
     each.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
     each.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
     each.on('exhausted', ({ task, reason }) => {
@@ -128,7 +143,8 @@ export function createService(options: ServiceOptions): Service {
 
   const sweeper = options.bodies && sweeperOf(options.bodies, bodyLimitsOf(options), clock, log)
   const state = { isReady: false, isLeaving: false, isDraining: false }
-  const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
+  const isStoreWell = () =>
+    queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined && clock.monotonic() >= fullUntil
   let operations: Operations | undefined
 
   const open = async (): Promise<Api> => {
@@ -161,6 +177,7 @@ export function createService(options: ServiceOptions): Service {
         const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
+      quotaOf: (tenant) => shares.wholeQuotaOf?.(tenant),
       bodies,
       bodySources,
       refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
@@ -183,7 +200,7 @@ export function createService(options: ServiceOptions): Service {
     ready: opening.then(() => {}),
     fetch: (request, peer) => opening.then((api) => api.fetch(request, peer), cannotOpen),
     async reload(given) {
-      const next = guardsOf({ ...options, ...given }, metrics)
+      const next = guardsOf({ ...options, ...given }, targetsBy)
       const nextShares = sharesOf({ ...options, ...given }, stores.length, partitionBy)
       const nextSettings = settingsOf({ ...options, ...given })
       const nextNamed = named(given)
@@ -216,6 +233,7 @@ export function createService(options: ServiceOptions): Service {
       await Promise.all([operations?.stop(), callbacks?.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
+      closeNames()
       await sweeper?.stop()
       await bodySources.close()
       await options.bodies?.close()
@@ -294,12 +312,12 @@ function settingsOf(options: ServiceOptions): ApiSettings {
 /** The guard of each tenant: that of the service, and its own targets among what that lets through. */
 function guardsOf(
   options: TargetOptions & Pick<ShareOptions, 'tenants'>,
-  metrics: ServiceMetrics,
+  targetsBy: (given: TargetOptions) => TransportOptions,
 ): (tenant: string | null) => Guard {
-  const all = makeGuard(targetsOf(options, metrics))
+  const all = makeGuard(targetsBy(options))
   const own = new Map<string, Guard>()
   for (const [tenant, { targets }] of Object.entries(options.tenants ?? {})) {
-    if (targets) own.set(tenant, within(all, makeGuard(targetsOf({ ...options, targets }, metrics))))
+    if (targets) own.set(tenant, within(all, makeGuard(targetsBy({ ...options, targets }))))
   }
   return (tenant) => (tenant === null ? all : (own.get(tenant) ?? all))
 }
@@ -307,23 +325,25 @@ function guardsOf(
 /** A guard that lets through what both do. Addresses are judged alike. */
 const within = (all: Guard, own: Guard): Guard => ({
   check: (url) => all.check(url) ?? own.check(url),
-  resolve: (hostname) => own.resolve(hostname),
+  resolve: (hostname, asking) => own.resolve(hostname, asking),
   refuseAddress: (hostname, address) => own.refuseAddress(hostname, address),
 })
 
 function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOptions {
-  const { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca } = options
-  const all = { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca }
+  const { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, ca } = options
+  const all = { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, ca }
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
 }
 
 /** The policy that is registered as `callbacks`, else the preset for webhooks, whose receivers may fail in any passing way: they know each end by its key. */
-const callbackPolicy = (policies: Policies) => async (): Promise<ResolvedPolicy> => {
-  const registered = await policies.get(CALLBACK_POLICY)
-  if (registered) return policies.resolve(CALLBACK_POLICY, undefined)
-  return policies.resolve(presets.svix.policyId, { retryableStatusCodes: 'broad' })
-}
+const callbackPolicy =
+  (policies: Policies) =>
+  async (tenant: string | null): Promise<ResolvedPolicy> => {
+    const registered = await policies.get(CALLBACK_POLICY, tenant)
+    if (registered) return policies.resolve(CALLBACK_POLICY, tenant, undefined)
+    return policies.resolve(presets.svix.policyId, tenant, { retryableStatusCodes: 'broad' })
+  }
 
 const CALLBACK_POLICY = 'callbacks'
 

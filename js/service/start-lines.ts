@@ -1,7 +1,9 @@
 /** The facts that a service says when it starts, one a line: where tasks are kept, who may call, where requests may go, what to try. */
 
 import type { Durability } from '../api/task.ts'
+import type { Io } from './cli/io.ts'
 import type { Settings } from './cli/settings.ts'
+import { hung, widthOf } from './cli/terminal.ts'
 import { shareOf } from './partitions.ts'
 
 export interface Found {
@@ -28,7 +30,12 @@ const SURVIVES: Readonly<Record<Durability, string>> = {
   replicated: 'survives the loss of its primary',
 }
 
-const line = (name: string, text: string): string => `  ${name.padEnd(10)} ${text}`
+const NAME = 10
+const line = (name: string, text: string): string => `  ${name.padEnd(NAME)} ${text}`
+
+/** A fact as it is printed. A terminal is not to break its words; command lines stay whole, to be copied. */
+export const textOf = ({ text }: Fact, io: Pick<Io, 'isTTY' | 'columns'>): string =>
+  io.isTTY && !text.includes('\n') ? hung(text, widthOf(io), NAME + 3) : text
 
 export function factsOf(settings: Settings, { isDev, ports, store, durability, bodies }: Found): readonly Fact[] {
   const [port = 0, adminPort] = ports

@@ -22,10 +22,16 @@ const MAX_SOCKET_AGE_MS = 60_000
  * Sends one request for a tenant, as `fetch` would with `redirect: 'manual'`, with the body of `init`, or the streamed one. The answer has
  * no body: it was dropped.
  *
- * Rejects with `TargetRefusedError`, with the reason of `init.signal`, with a `TimeoutError` where the name or the connection took
- * too long, or with the error of the connection.
+ * Rejects with `TargetRefusedError`, with `NameUnresolvedError` where no name server has answered in time, with the reason of `init.signal`,
+ * with a `TimeoutError` where the connection took too long, or with the error of the connection.
  */
-export type Send = (tenant: string | null, url: string, init: RequestInit, streamed?: StreamedBody) => Promise<Response>
+export type Send = (tenant: string | null, url: string, init: RequestInit, how?: SendHow) => Promise<Response>
+
+interface SendHow {
+  readonly streamed?: StreamedBody | undefined
+  /** Longest wait for the addresses of the name, within `lookupTimeoutMs`, in milliseconds. */
+  readonly nameWithinMs?: number
+}
 
 export interface TransportOptions extends GuardOptions {
   /** The guard, or the one of each tenant, asked before each request: another one applies to what is sent from then on. @default made of these options */
@@ -71,22 +77,22 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
     }
   }
 
-  const lineTo = (origin: string, tenant: string | null, own: Guard): Line => {
+  const lineTo = (origin: string, tenant: string | null, own: Guard, nameWithinMs: number): Line => {
     const now = clock.monotonic()
     sweep(now)
     // '=' tells the tenant '' from none
     const key = `${proxy ? '' : origin} ${tenant === null ? '' : `=${tenant}`}`
     let way = ways.get(key)
     if (!way) {
-      way = proxy ? new ProxyWay(proxy, options) : new Pool(origin, own, options)
+      way = proxy ? new ProxyWay(proxy, options) : new Pool({ origin, tenant, guard: own }, options)
       ways.set(key, way)
     }
     way.usedAt = now
-    return way.line(own)
+    return way.line(own, nameWithinMs)
   }
 
   return {
-    async send(tenant, url, init, streamed) {
+    async send(tenant, url, init, { streamed, nameWithinMs = Number.POSITIVE_INFINITY } = {}) {
       if (isClosed) throw new RedriveError('TRANSPORT_CLOSED', 'nothing is sent any more: the service is closed')
       assertNotAborted(init.signal ?? null)
       const own = guardOf(tenant)
@@ -94,7 +100,7 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
       const refusal = own.check(target ?? url)
       if (refusal) throw new TargetRefusedError(refusal)
       if (!target) throw new TypeError('Failed to construct a request: its target is no URL')
-      return exchange(() => lineTo(target.origin, tenant, own), target, init, clock, streamed)
+      return exchange(() => lineTo(target.origin, tenant, own, nameWithinMs), target, init, clock, streamed)
     },
     async close() {
       isClosed = true
@@ -111,7 +117,8 @@ interface Way {
   usedAt: number
   /** Whether something is sent on it now. */
   readonly isBusy: boolean
-  line(guard: Guard): Line
+  /** `nameWithinMs`: longest wait for the addresses of its name. */
+  line(guard: Guard, nameWithinMs: number): Line
   /** Ends its sockets and what is sent on them. Never rejects. */
   end(): Promise<void>
 }
@@ -124,10 +131,10 @@ class Pool implements Way {
   readonly #idle: Connection[] = []
   readonly #running = new Set<Connection>()
 
-  constructor(origin: string, guard: Guard, options: TransportOptions) {
+  constructor({ origin, ...whose }: { origin: string } & Pick<Lines, 'guard' | 'tenant'>, options: TransportOptions) {
     this.#origin = origin
     this.#lines = {
-      guard,
+      ...whose,
       clock: options.clock ?? systemClock,
       connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_MS,
       maxSocketAgeMs: options.maxSocketAgeMs ?? MAX_SOCKET_AGE_MS,
@@ -141,12 +148,12 @@ class Pool implements Way {
     return this.#running.size > 0
   }
 
-  line(guard: Guard): Line {
+  line(guard: Guard, nameWithinMs: number): Line {
     this.#lines.guard = guard
     const connection = this.#take()
     this.#running.add(connection)
     return {
-      dispatcher: connection.begin(),
+      dispatcher: connection.begin(nameWithinMs),
       free: () => {
         this.#running.delete(connection)
         this.#idle.push(connection)

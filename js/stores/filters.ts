@@ -20,7 +20,10 @@ export function checkGiven<F extends object>(what: string, filter: F, ...names: 
   if (left) throw new TypeError(`${what}.${left}: expected a value, got undefined; leave it out to have those of all`)
 }
 
-const LISTED = ['status', 'active', 'tags', 'principal', 'origin', 'policyId', 'reason', 'from', 'to', 'order'] as const
+const LISTED = [
+  ...(['status', 'active', 'tags', 'principal', 'idempotencyKey', 'origin'] as const),
+  ...(['policyId', 'reason', 'from', 'to', 'order'] as const),
+]
 
 /** Throws where a part of a filter of `list` is there and undefined, or its order is none that there is. */
 export function checkList(filter: Parameters<TaskStore['list']>[0]): void {

@@ -101,7 +101,7 @@ export class MemoryStore implements TaskStore {
     return this.#step((now) => tasks.map((task) => enqueueOne(this.#rows, task, this.#terms, lease, now)))
   }
 
-  async turn({ owner, settle: settlements, hold: holds = [], renew: leases, claim }: Step): Promise<Turn> {
+  async turn({ owner, settle: settlements, hold: holds = [], renew: leases, claim, silence }: Step): Promise<Turn> {
     return this.#step((now) => {
       const rows = this.#rows
       const found: Found = { ended: [], unreadable: 0 }
@@ -109,7 +109,7 @@ export class MemoryStore implements TaskStore {
       const settled = settlements.map((settlement) => settle(rows, settlement, this.#terms, now))
       for (const hold of holds) holdNamed(rows, hold, this.#terms, now)
       const renewed = leases.map((lease) => renew(rows, lease, now))
-      takeBack(rows, found, now)
+      takeBack(rows, found, now, silence)
       endLate(rows, found, now)
       const claimed = claim
         ? claimDue(rows, claim, owner, found, now)
@@ -125,7 +125,7 @@ export class MemoryStore implements TaskStore {
         ...rest,
         ...view(rows, claim, claimed, now),
         counts: { ...rows.counts },
-        ...(trimmed > 0 ? { trimmed } : {}),
+        ...(trimmed.length > 0 ? { trimmed } : {}),
         ...(unreadable > 0 ? { unreadable } : {}),
         ...(untold > 0 ? { untold } : {}),
       }
@@ -204,8 +204,8 @@ export class MemoryStore implements TaskStore {
     return attemptsOf(this.#readable(taskId), options)
   }
 
-  async history(taskId: string): Promise<readonly AttemptLog[]> {
-    return historyOf(this.#readable(taskId))
+  async history(taskId: string, most?: number): Promise<readonly AttemptLog[]> {
+    return historyOf(this.#readable(taskId), most)
   }
 
   async unreadable({ limit, cursor = '' }: { readonly limit: number; readonly cursor?: string }): Promise<Aside> {

@@ -153,7 +153,8 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       return reads.list(session, filter)
     },
     attempts: (taskId, page) => reads.attempts(session, taskId, page),
-    history: (taskId) => reads.history(session, taskId),
+    history: (taskId, most) => reads.history(session, taskId, most),
+    now: () => reads.now(session),
     counts: () => reads.counts(session),
     countsOf: (principal) => reads.countsOf(session, principal),
     unreadable: (page) => reads.unreadable(session, page),

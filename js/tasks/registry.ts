@@ -64,7 +64,7 @@ const bytesOf = ({ call }: Task): number => call?.bytes ?? 0
 
 export class Registry {
   readonly #retention: Required<RetentionOptions>
-  readonly #onTrim: (count: number) => void
+  readonly #onTrim: (trimmed: readonly Task[]) => void
   // the order of ids is what pages go by
   readonly #all = new ById<Task>()
   /** The youngest task with a key, of each principal: one user's key says nothing about another's (S16). */
@@ -76,7 +76,7 @@ export class Registry {
   readonly #told = new Ended()
 
   /** `onTrim`: dead letters were purged because there were too many, or because they were too old. */
-  constructor(retention: Required<RetentionOptions>, onTrim: (count: number) => void) {
+  constructor(retention: Required<RetentionOptions>, onTrim: (trimmed: readonly Task[]) => void) {
     this.#retention = retention
     this.#onTrim = onTrim
   }
@@ -127,8 +127,7 @@ export class Registry {
     this.#expire(now)
     const { maxTerminal, maxDeadLetters } = this.#retention
     this.#trim(this.#ended, maxTerminal)
-    const trimmed = this.#trim(this.#told, MOST_TOLD) + this.#trim(this.#dead, maxDeadLetters)
-    if (trimmed > 0) this.#onTrim(trimmed)
+    this.#onTrim([...this.#trim(this.#told, MOST_TOLD), ...this.#trim(this.#dead, maxDeadLetters)])
   }
 
   /** Takes a task off the dead letters: it goes back into the queue. */
@@ -172,20 +171,20 @@ export class Registry {
   #expire(now: number): void {
     const { terminalMs, deadLetterMs } = this.#retention
     this.#trim(this.#ended, Number.POSITIVE_INFINITY, now - terminalMs)
-    const purged = this.#trim(this.#dead, Number.POSITIVE_INFINITY, now - deadLetterMs)
-    if (purged > 0) this.#onTrim(purged)
+    this.#onTrim(this.#trim(this.#dead, Number.POSITIVE_INFINITY, now - deadLetterMs))
   }
 
-  /** Deletes the oldest while there are more than `most`, or that ended before `since`; gives how many. */
-  #trim(tasks: Ended, most: number, since: number = Number.NEGATIVE_INFINITY): number {
-    const { size } = tasks
+  /** Deletes the oldest while there are more than `most`, or that ended before `since`; gives them. */
+  #trim(tasks: Ended, most: number, since: number = Number.NEGATIVE_INFINITY): Task[] {
+    const trimmed: Task[] = []
     for (let task = tasks.oldest; task && (tasks.size > most || task.endedAt < since); task = tasks.oldest) {
       tasks.delete(task)
+      trimmed.push(task)
       // one that succeeded is in none of the others
       if (tasks !== this.#ended) this.revive(task)
       this.#forget(task)
     }
-    return size - tasks.size
+    return trimmed
   }
 
   #drop(task: Task): void {

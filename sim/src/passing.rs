@@ -133,9 +133,11 @@ impl<C: Core> Driver<C> {
         let probes = |task: &Task| {
             task.lane == lane && task.place == Place::InFlight && task.started >= gates.maybe_since()
         };
+        let runs = self.book.tasks.iter().any(probes);
+        // And so it is none later either: from now on the books cannot tell it from one.
+        gates.mixed |= gave_way && gates.circuit == Circuit::HalfOpen && runs;
         if admitted {
-            let probing = !gave_way && self.book.tasks.iter().any(probes);
-            gates.let_through(at, probing)?;
+            gates.let_through(at, runs && !gave_way)?;
         }
         ensure!(
             admitted || gates.circuit != Circuit::Closed,

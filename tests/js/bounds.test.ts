@@ -124,6 +124,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
       const fakes = await withDead(3, { retention: { maxDeadLetters: 2 } })
       const left = (await fakes.queue.deadLetters.list()).tasks.map(({ targetUrl }) => targetUrl)
       expect(left).toEqual([`${ORDERS}/1`, `${ORDERS}/2`])
+      expect(fakes.events.of('degraded')).toMatchObject([{ principal: null, taskIds: [expect.any(String)] }])
       expect(trimmed(fakes)).toEqual(['dead_letters_trimmed'])
     },
   },

@@ -133,6 +133,9 @@ test('S20 a task of a version that kept no sums is sent as before', async () => 
   )
   database.exec(
     `ALTER TABLE tasks DROP COLUMN tells; ALTER TABLE tasks DROP COLUMN bodySum; ALTER TABLE tasks DROP COLUMN requestSum;
+    DROP INDEX tasks_own; DROP INDEX tasks_dead; DROP INDEX tasks_ended_own; DROP INDEX tasks_keys;
+    CREATE INDEX tasks_keys ON tasks (idempotencyKey, principal) WHERE idempotencyKey IS NOT NULL AND status <> 'CANCELLED';
+    CREATE INDEX tasks_by_status ON tasks (status, id);
     PRAGMA user_version = 3`,
   )
   database.close()

@@ -72,16 +72,6 @@ test('a database of the first version opens, with all that is in it', async () =
   expect(await store.principals?.current()).toEqual({ principal: 'ann' })
 })
 
-test('S17 bodies of dead letters that an earlier version did not count take room too', async () => {
-  const { store } = await open((records) => {
-    for (const { value } of records('tasks')) if (value.status === 'EXHAUSTED') value.bodyBytes = 7
-  })
-  expect((await store.turn(turnOf())).counts?.bytes).toBe(5_006 + 7)
-  expect((await store.counts()).bytes).toBe(5_006 + 7)
-  await store.purge({ status: 'EXHAUSTED' })
-  expect((await store.counts()).bytes).toBe(5_006)
-})
-
 test('S20 its history goes on from what it has, and leaves nothing behind', async () => {
   const { store, look } = await open()
   const attemptsOf = async (n: number) => {

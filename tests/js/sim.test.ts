@@ -2,9 +2,12 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { scenarioOf } from '../sim/generate.ts'
+import { type Kind, scenarioOf } from '../sim/generate.ts'
 import { runScenario } from '../sim/run.ts'
 import type { Scenario } from '../sim/scenario.ts'
+import { silenceOf } from '../sim/silence.ts'
+import type { Breaking } from '../sim/world.ts'
+import { store } from '../sim/wrong.ts'
 import { bySize } from '../size.ts'
 import { LONG_MS, nothingBreaks } from './sim-setup.ts'
 
@@ -25,6 +28,29 @@ const KINDS = [
 ] as const
 
 test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout: LONG_MS }, nothingBreaks)
+
+const brokenIn = async (seed: number, kind: Kind, breaking: Breaking = {}) =>
+  (await runScenario(silenceOf(seed, kind), { breaking })).violation
+
+test.for(KINDS)(
+  'S9 nothing is sent earlier than was asked after a store was away for longer than a lease: $store, hints $hints',
+  { timeout: LONG_MS },
+  async ({ seeds, ...kind }) => {
+    for (let seed = 1; seed <= Math.max(2, seeds / 2); seed++) expect(await brokenIn(seed, kind)).toBeUndefined()
+  },
+)
+
+test.for(['memory', 'sqlite', 'redis'] as const)(
+  'S9 it is, where no runner says that the store was away: %s',
+  { timeout: LONG_MS },
+  async (kind) => {
+    const untold = store((whole) => ({ turn: ({ silence: _, ...step }) => whole.turn(step) }))
+    let broken: string | undefined
+    for (let seed = 1; seed <= 30 && broken !== 'S9'; seed++)
+      broken = (await brokenIn(seed, { store: kind, hints: false }, untold))?.id
+    expect(broken).toBe('S9')
+  },
+)
 
 test('S21 the same seed is the same world, event for event', { timeout: LONG_MS }, async () => {
   for (const store of ['memory', 'redis', 'tabs', 'indexeddb'] as const) {

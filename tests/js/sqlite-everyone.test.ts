@@ -93,10 +93,11 @@ test('S1 a file for everyone of the layout before ends were told goes on with it
   await first.close()
   edit(path, (database) => {
     database.exec(
-      'DROP TABLE shares; ALTER TABLE state DROP COLUMN limited; DROP INDEX lanes_rated; ALTER TABLE lanes DROP COLUMN tat; ALTER TABLE lanes DROP COLUMN tokenAt; DROP INDEX tasks_untold; DROP INDEX tasks_ended; ALTER TABLE tasks DROP COLUMN tells',
+      'DROP TABLE shares; ALTER TABLE state DROP COLUMN limited; DROP INDEX lanes_rated; ALTER TABLE lanes DROP COLUMN tat; ALTER TABLE lanes DROP COLUMN tokenAt; DROP INDEX tasks_untold; DROP INDEX tasks_ended; DROP INDEX tasks_ended_own; DROP INDEX tasks_own; DROP INDEX tasks_dead; ALTER TABLE tasks DROP COLUMN tells',
     )
     database.exec(
       `CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq) WHERE endedAt IS NOT NULL AND aside = 0;
+      CREATE INDEX tasks_by_status ON tasks (status, id);
       PRAGMA user_version = 5`,
     )
   })

@@ -21,8 +21,8 @@ function inNamespace(): readonly string[] {
 }
 
 /** What the script saw. */
-async function onFullDisk(way: string): Promise<Record<string, unknown>> {
-  const [command = '', ...words] = [...inNamespace(), process.execPath, SCRIPT, dirname(freshPath()), way]
+async function onFullDisk(way: string, size = '8m'): Promise<Record<string, unknown>> {
+  const [command = '', ...words] = [...inNamespace(), process.execPath, SCRIPT, dirname(freshPath()), way, size]
   const env = { ...process.env, NODE_NO_WARNINGS: '1' }
   const { stdout } = await promisify(execFile)(command, words, { env, timeout: 60_000 })
   return JSON.parse(stdout)
@@ -42,6 +42,19 @@ test.runIf(isLinux).for(WAYS)(
     const seen = await onFullDisk(way)
     expect(seen).toMatchObject({ ...REFUSED, wasFailing: false, whileFull: 60 })
     expect(seen.codes).toEqual(['storage_full'])
+  },
+)
+
+test.runIf(isLinux).for([8, 10, 12, 14, 16, 20, 32, 48, 64])(
+  'S1 S17 on a disk of %i MiB that is full while large bodies are in the log, all tasks are delivered',
+  { timeout: 90_000 },
+  async (mib) => {
+    const { held, whileFull, refused, wasFailing } = await onFullDisk('with large bodies in its log', `${mib}m`)
+    expect({ held, whileFull, refused, wasFailing }).toEqual({
+      ...{ held: 20, whileFull: 20 },
+      refused: 'STORAGE_FULL',
+      wasFailing: false,
+    })
   },
 )
 

@@ -19,10 +19,12 @@ import { windowRules } from './store-contract/rate-windows.ts'
 import { rateRules } from './store-contract/rates.ts'
 import { readRules } from './store-contract/read.ts'
 import { type Pair, registryRules } from './store-contract/registry.ts'
+import { retentionRules } from './store-contract/retention.ts'
 import { senderDataRules } from './store-contract/sender-data.ts'
 import { settleRules } from './store-contract/settle.ts'
 import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
+import { turnRules } from './store-contract/turns.ts'
 import { untoldRules } from './store-contract/untold.ts'
 
 export interface Also {
@@ -49,6 +51,7 @@ export function storeContract(
   describe(`${name}: claims`, () => claimRules(open))
   describe(`${name}: orders`, () => controlRules(open))
   describe(`${name}: time`, () => timeRules(open))
+  describe(`${name}: retention`, () => retentionRules(open))
   describe(`${name}: tabs`, () => tabRules(open))
   describe(`${name}: reads`, () => readRules(open))
   describe(`${name}: history`, () => historyRules(open))
@@ -64,9 +67,11 @@ export function storeContract(
   if (!everyone) return
   describe(`${name} for everyone`, () => everyoneRules(everyone))
   describe(`${name} for everyone: ends to be told`, () => untoldRules(everyone))
+  describe(`${name} for everyone: retention`, () => retentionRules(everyone))
   describe(`${name} for everyone: quotas`, () => quotaRules(everyone, pairOfAll))
   describe(`${name} for everyone: limits`, () => limitRules(everyone, pairOfAll))
   describe(`${name} for everyone: rates`, () => rateRules(everyone, pairOfAll))
+  describe(`${name} for everyone: turns`, () => turnRules(everyone))
   describe(`${name} for everyone: windows`, () => windowRules(everyone, pairOfAll))
   describe(`${name} for everyone: beside the reference`, () => modelRules(everyone, runs, true))
 }

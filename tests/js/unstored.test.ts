@@ -209,7 +209,8 @@ test('S9 tasks in the store wait for what is heard by an attempt that another pr
   await it.clock.settle()
   const b = await it.open({ store: it.store })
   disk.isGone = true
-  await it.clock.advance(31_000)
+  // the lease, and the grace that a process gives which has asked nothing for half of it (ADR 0088)
+  await it.clock.advance(43_000)
   expect(sent(it)).toEqual(['both', 'both'])
   answer(429, { 'retry-after': '20' })
   await it.clock.settle()

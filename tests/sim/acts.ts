@@ -11,6 +11,10 @@ export async function acting(world: World, act: Act): Promise<void> {
   const { server } = world
   if (isOfTabs(act)) return actingOnTabs(world, act)
   if (act.do === 'storeClock') return stepClock(world, act.byMs)
+  if (act.do === 'silence') {
+    Object.assign(world.silence, { until: world.time.elapsed + act.forMs, hangs: act.hangs })
+    return
+  }
   if (act.do === 'answers') return server.script(act.origin, act.answers)
   if (act.do === 'outage') return server.outage(act.origin, act.forMs, act.answer)
   const process = world.processes[act.p]
@@ -41,6 +45,7 @@ type Order = Exclude<
   | {
       readonly do:
         | 'storeClock'
+        | 'silence'
         | 'answers'
         | 'outage'
         | 'open'

@@ -18,11 +18,18 @@ export interface Trouble {
   readonly ms: number
 }
 
+/** Until when the store is away for all processes, and whether calls fail meanwhile or arrive when it is back. */
+export interface Silence {
+  readonly until: number
+  readonly hangs: boolean
+}
+
 export interface Way {
   readonly gate: Gate
   readonly time: VirtualTime
   /** What goes wrong with the next calls, first come first. */
   readonly troubles: Trouble[]
+  readonly silence?: Silence
   /** What becomes of the next hints. */
   readonly hints: { count: number; readonly ms: number }[]
   readonly health: Health
@@ -79,6 +86,12 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
   const call = <T>(method: string, run: () => Promise<T>): Promise<T> => {
     if (!gate.alive) return never()
     way.called?.(method)
+    const { until = 0, hangs = false } = way.silence ?? {}
+    const silentMs = until - time.elapsed
+    if (silentMs > 0) {
+      health.trouble()
+      return gate.answer(reach(hangs ? 'delay-before' : 'fail-before', silentMs, run))
+    }
     const trouble = way.troubles[0]
     if (trouble && --trouble.calls <= 0) way.troubles.shift()
     if (!trouble) return gate.answer(run())

@@ -5,7 +5,7 @@ import { RetryQueue } from '../../js/queue/queue.ts'
 import type { Book } from './book.ts'
 import { credentialsOf, hash } from './credentials.ts'
 import { intentOf } from './enqueues.ts'
-import { faultyStore, overChannel, type Way } from './faulty-store.ts'
+import { faultyStore, overChannel, type Silence, type Way } from './faulty-store.ts'
 import { Gate } from './gate.ts'
 import { Health } from './health.ts'
 import { Loading } from './loading.ts'
@@ -41,6 +41,8 @@ export interface Surroundings {
   readonly hints: boolean
   /** A store as a process opens it, right behind what records it. */
   connect(owner: string, page: Page | undefined): Connection
+  /** Of the store, for all. */
+  readonly silence?: Silence
   /** Processes are tabs of one browser. */
   readonly network?: Network
   /** How wrong the clock is that all share. */
@@ -138,6 +140,7 @@ export class Process {
       gate,
       time,
       troubles: [],
+      ...(this.#world.silence && { silence: this.#world.silence }),
       hints: [],
       health,
       crash: () => this.crash(),

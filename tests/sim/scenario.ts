@@ -25,6 +25,8 @@ export interface Scenario {
   readonly limitsFirst?: boolean
   /** Processes have hooks, which calls may have say something. @default false */
   readonly hooks?: boolean
+  /** Each process lives to the end and keeps time: what a server asks of it nothing excuses. @default false */
+  readonly isSteady?: boolean
   readonly processes: readonly ProcessSpec[]
   readonly steps: readonly Step[]
 }
@@ -114,6 +116,8 @@ export type Act =
   | { readonly do: 'freeze'; readonly p: number; readonly forMs: number }
   | { readonly do: 'clock'; readonly p: number; readonly byMs: number }
   | { readonly do: 'storeClock'; readonly byMs: number }
+  /** The store is away for all: calls fail, or arrive when it is back. */
+  | { readonly do: 'silence'; readonly forMs: number; readonly hangs: boolean }
   /** A tab is looked at no more, or again. */
   | { readonly do: 'hide' | 'show'; readonly p: number }
   /** A tab is frozen, and told so before; 'cached': it is left, and kept for the way back. `backFirst`: told that it is back before anything else comes. */

@@ -51,11 +51,16 @@ export class Server {
   readonly #hops = new Map<string, Hop>()
   /** By the number in the header `serial`. */
   readonly said: Map<string, Said> = new Map()
+  /** Not before: what the last answer to an intent has asked for. */
+  readonly #asked = new Map<string, number>()
+  readonly #isSteady: boolean
   #serial = 0
 
-  constructor(book: Book, time: VirtualTime) {
+  /** `isSteady`: whoever hears an answer lives to go by it. */
+  constructor(book: Book, time: VirtualTime, isSteady = false) {
     this.#book = book
     this.#time = time
+    this.#isSteady = isSteady
   }
 
   script(origin: string, answers: readonly Answer[]): void {
@@ -92,6 +97,12 @@ export class Server {
     this.#book.note(() => `request ${method} ${intent} ${origin} key ${key}: ${JSON.stringify(answer)}`)
     const stray = isPlatforms ? undefined : strayIn(sent, origin)
     this.#book.expect(stray === undefined, 'S12', () => `${intent} has taken ${stray} to ${origin}`)
+    const earlyMs = (this.#asked.get(intent) ?? 0) - this.#time.elapsed
+    this.#book.expect(
+      earlyMs <= 0 || !this.#isSteady,
+      'S9',
+      () => `${intent} comes ${earlyMs} ms before it was asked to`,
+    )
     const known = this.#keys.get(intent)
     if (method !== 'GET') {
       this.#book.expect(key !== null, 'S5', () => `${intent} came without a key`)
@@ -109,6 +120,7 @@ export class Server {
           // some transports quote what they have sent
           if (answer.lost) return reject(new TypeError(`fetch failed: ${sent}`))
           const { status, retryAfterS, redirect, limit } = answer
+          this.#asked.set(intent, this.#time.elapsed + askedBy(answer).waitMs)
           this.said.set(serial, { intent, status, ...askedBy(answer), origin })
           this.#hops.set(serial, { intent, principal })
           const asked = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }

@@ -22,8 +22,12 @@ export function turned(book: Book, owner: string, step: Step, turn: Turn, lastTo
     book.expect(holds, 'S3', () => `the lease ${token} of ${taskId} was renewed, and is not its own`)
     if (known) lease(book, known, forMs)
   }
-  const { trimmed = 0 } = turn
-  book.expect(trimmed === 0, 'S17', () => `${trimmed} dead letters were deleted, which no world lives to see`)
+  const { trimmed = [] } = turn
+  book.expect(
+    trimmed.length === 0,
+    'S17',
+    () => `${trimmed.length} dead letters were deleted, which no world lives to see`,
+  )
   for (const ended of turn.ended) endedByTime(book, ended)
   const { claim } = step
   for (const { task, lease: given } of turn.claimed) {

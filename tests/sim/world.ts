@@ -6,6 +6,7 @@ import { acting } from './acts.ts'
 import { Book } from './book.ts'
 import { Callers } from './callers.ts'
 import { compare } from './compare.ts'
+import type { Silence } from './faulty-store.ts'
 import { Handover } from './handover.ts'
 import type { Page } from './page.ts'
 import { type Network, Process } from './process.ts'
@@ -37,6 +38,7 @@ export class World {
   readonly stores: Stores
   readonly processes: readonly Process[]
   readonly network: Network = { online: true, told: true }
+  readonly silence: Silence = { until: 0, hangs: false }
   /** Where processes are tabs. */
   readonly handover: Handover | undefined
   events = 0
@@ -53,6 +55,7 @@ export class World {
       rate,
       limitsFirst = false,
       hooks = false,
+      isSteady = false,
     } = scenario
     this.scenario = scenario
     const isFenced = scenario.store === 'tabs' || scenario.store === 'indexeddb'
@@ -64,10 +67,10 @@ export class World {
       seesTheGone: scenario.store === 'sqlite',
     }
     this.book = new Book(limits, this.time)
-    this.server = new Server(this.book, this.time)
+    this.server = new Server(this.book, this.time, isSteady)
     this.callers = new Callers(this.book, this.server)
     this.stores = new Stores(scenario.store, this.time)
-    const { time, book, server, stores } = this
+    const { time, book, server, stores, silence } = this
     const connect = (owner: string, page?: Page) => {
       const { store, letGo } = stores.connect(page)
       const gone = () => {
@@ -81,7 +84,7 @@ export class World {
     const { tabs } = stores
     const tabbed = tabs && { network: this.network, skewMs: () => stores.offsetMs }
     const limited = { concurrency, perOrigin, capacity, limitsFirst, hooks, ...(rate ? { rate } : {}) }
-    const surroundings = { seed, time, book, server, hints, connect, strips, breaking, ...limited, ...tabbed }
+    const surroundings = { seed, time, book, server, hints, connect, silence, strips, breaking, ...limited, ...tabbed }
     this.processes = scenario.processes.map((spec, i) => new Process(`p${i}`, spec, surroundings))
     this.handover = tabs && new Handover(this.book, tabs, this)
   }

@@ -40,6 +40,7 @@ test('npm run bench -- service', { timeout: 300_000 }, async () => {
     'tasks due over',
     'tenants whose target works',
     'beside a flood',
+    'to a calm first attempt',
     'minute 1',
   ]) {
     expect(stdout).toContain(part)

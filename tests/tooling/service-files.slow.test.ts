@@ -3,7 +3,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { COMMANDS } from '../../js/service/cli/commands.ts'
 import { type AnyTable, envOf } from '../../js/service/cli/flag.ts'
 import { FLAGS } from '../../js/service/cli/flags.ts'
@@ -53,6 +53,25 @@ const unit = text('redrive.service').replace(/^#.*\n/gm, '')
 const valueIn = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
 const unitEnv = pairs([...unit.matchAll(/^Environment=(.*)$/gm)].map(([, pair]) => pair).join(' '))
 
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string }
+}
+interface Pod {
+  readonly terminationGracePeriodSeconds: number
+  readonly containers: readonly {
+    readonly startupProbe: Probe
+    readonly livenessProbe: Probe
+    readonly readinessProbe: Probe
+    readonly env: readonly { readonly name: string; readonly value: string }[]
+    readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
+    readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
+  }[]
+}
+const [configMap, service, statefulSet] = parseAllDocuments(text('kubernetes.yaml')).map((each) => each.toJS())
+const { terminationGracePeriodSeconds, containers } = statefulSet.spec.template.spec as Pod
+const [container] = containers as [Pod['containers'][0]]
+const podEnv: Env = { ...image, ...Object.fromEntries(container.env.map(({ name, value }) => [name, value])) }
+
 const containerEnv = (container: Container): Env => ({ ...image, ...container.environment })
 
 /** Files that are elsewhere in a container are in the folder of the test. */
@@ -72,6 +91,7 @@ const environments: readonly (readonly [string, Env])[] = [
   ['the service of compose.yaml', containerEnv(redrive)],
   ['the workers of compose.yaml', containerEnv(worker)],
   ['the unit', unitEnv],
+  ['the pod', podEnv],
 ]
 
 test.for(environments)('every setting of %s is one, with a value that it may have', async ([, env]) => {
@@ -128,12 +148,35 @@ test('the parts of compose.yaml fit: names, ports, networks, secrets, and a Redi
   expect(compose.networks.store).toEqual({ internal: true })
 })
 
+test('the parts of kubernetes.yaml fit: names, ports, probes, tokens and disk', () => {
+  const ports = Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, `${containerPort}`]))
+  expect(ports).toEqual({ api: image.REDRIVE_PORT, admin: podEnv.REDRIVE_ADMIN_PORT })
+  const { template, selector, serviceName, volumeClaimTemplates } = statefulSet.spec
+  expect(template.metadata.labels).toMatchObject(service.spec.selector)
+  expect(template.metadata.labels).toMatchObject(selector.matchLabels)
+  expect([serviceName, podEnv.REDRIVE_HOST_NAMES?.split(',')[0]]).toEqual([service.metadata.name, serviceName])
+  expect(service.spec.ports.map(({ port, targetPort }: Record<string, unknown>) => `${port} ${targetPort}`)).toEqual([
+    `${ports.api} api`,
+  ])
+  expect(template.metadata.annotations['prometheus.io/port']).toBe(ports.admin)
+  const { startupProbe, livenessProbe, readinessProbe } = container
+  expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet)).toEqual(
+    ['/healthz', '/healthz', '/readyz'].map((path) => ({ path, port: 'admin' })),
+  )
+  const [data, tokens] = container.volumeMounts
+  expect([data?.name, data?.mountPath]).toEqual([volumeClaimTemplates[0].metadata.name, instruction('VOLUME')])
+  expect(podEnv.REDRIVE_TOKENS).toBe(`${tokens?.mountPath}/${Object.keys(configMap.data)[0]}`)
+  const entries = JSON.parse(configMap.data['tokens.json'])
+  expect(JSON.parse(text('tokens.example.json'))).toEqual(expect.arrayContaining(entries))
+})
+
 test('whatever ends a service gives it the time that it takes', async () => {
   const seconds = (given = ''): number => Number(/^(\d+)s$/.exec(given)?.[1])
   for (const [env, grace] of [
     [containerEnv(redrive), redrive.stop_grace_period],
     [containerEnv(worker), worker.stop_grace_period],
     [unitEnv, valueIn('TimeoutStopSec')],
+    [podEnv, `${terminationGracePeriodSeconds}s`],
   ] as const) {
     const { drain, drainDelay } = await settingsOf(env)
     expect(seconds(grace)).toBeGreaterThan((drain + drainDelay) / 1_000 + 5)

@@ -75,3 +75,22 @@ test('S9 what the server asked of one task is kept by the others of its origin',
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2_000)
   await reaches(asked, taskOf(answers[0] as Answer), 'SUCCEEDED')
 })
+
+test('S8 a retry of a call that its Worker has to answer waits for the circuit, and is answered once the server is back', async () => {
+  await using origin = new Origin()
+  const failures = 8
+  origin.answers = { '/down': [[503, {}, 100]], '/waits': [...Array(failures).fill([503]), [200]] }
+  await origin.listen()
+  // one after another for longer than a circuit waits for a success; those that it keeps back fail at once
+  const down = Array.from({ length: 40 }, (_, at) => ({
+    url: `${origin.url}/down`,
+    init: { redrive: { policy: { maxAttempts: 1 }, waitMs: 100 } },
+    ...(at > 0 && { after: at - 1 }),
+  }))
+  const policy = { ...quick, initialDelayMs: 400, maxAttempts: 20 }
+  const calls = [...down, { url: `${origin.url}/waits` }]
+  const { answers } = await edge.calls(calls, { policy, inlineAttempts: 20, subrequests: 200 })
+  expect(answers.map(({ error }) => error?.code)).toContain('CIRCUIT_OPEN')
+  expect(answers.at(-1)).toMatchObject({ status: 200 })
+  expect(origin.seen.filter(({ path }) => path === '/waits')).toHaveLength(failures + 1)
+})

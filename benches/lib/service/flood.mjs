@@ -25,13 +25,16 @@ export async function flooded({ target }, openStore, { flood, slow, origin, perS
   await client.all(WARM_UP, (at) => [taskText(origin, `warm/${at}`)])
   await pastAll(target, WARM_UP)
 
-  const batches = Array.from({ length: flood / BATCH }, (_, batch) => batchOf(slow, batch))
+  const senders = Array.from({ length: by }, (_, n) => ({ ...headers, ...asTenant(`flood${n}`) }))
+  const batches = Array.from({ length: flood / BATCH }, (_, batch) => ({
+    headers: senders[batch % by],
+    body: batchOf(slow, Math.floor(batch / by), batch),
+  }))
   const count = perSecond * seconds
   const handedAt = []
   await target.ask('begin')
   const from = now()
-  const senders = Array.from({ length: by }, (_, n) => ({ ...headers, ...asTenant(`flood${n}`) }))
-  const handing = handOver(service.url, batches, senders).then(() => now())
+  const handing = handOver(service.url, batches).then(() => now())
   await client.paced(count, perSecond, (at) => {
     handedAt[at] = now()
     return [taskText(origin, `single/${at}`)]
@@ -57,18 +60,18 @@ async function firstOf(target, count) {
   return firsts
 }
 
-function batchOf(slow, batch) {
-  const texts = Array.from({ length: BATCH }, (_, i) => {
-    const at = batch * BATCH + i
-    return taskText(slow[at % slow.length], `flood/${at}`)
-  })
+/** `nth`: of its sender, who goes round all targets. */
+function batchOf(slow, nth, batch) {
+  const texts = Array.from({ length: BATCH }, (_, i) =>
+    taskText(slow[(nth * BATCH + i) % slow.length], `flood/${batch * BATCH + i}`),
+  )
   return `{"tasks":[${texts.join(',')}]}`
 }
 
-async function handOver(url, batches, senders) {
+async function handOver(url, batches) {
   const left = batches.values()
-  const run = async (headers) => {
-    for (const body of left) {
+  const run = async () => {
+    for (const { headers, body } of left) {
       const answer = await fetch(`${url}/retry-tasks/batch`, {
         ...{ method: 'POST', body },
         headers: { ...headers, 'content-type': 'application/json' },
@@ -78,5 +81,5 @@ async function handOver(url, batches, senders) {
       if (!outcomes || refused) throw new Error(`a batch was refused: ${answer.status} ${JSON.stringify(refused)}`)
     }
   }
-  await Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, (_, n) => run(senders[n % senders.length])))
+  await Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, run))
 }

@@ -1,5 +1,6 @@
 // Where requests go: servers in a process of their own, which read each request to its end and know when it came.
 import { createServer } from 'node:http'
+import { createServer as createConnections } from 'node:net'
 import { answer } from './meter.mjs'
 
 const now = () => performance.timeOrigin + performance.now()
@@ -63,6 +64,14 @@ answer({
   },
   /** The ports of so many servers that are slow. */
   openSlow: (count, holdMs) => Promise.all(Array.from({ length: count }, () => listening(serverOf(() => 200, holdMs)))),
+  /** As many ports of one server that answers at once. */
+  openMany(count) {
+    const server = serverOf(() => 200)
+    const ports = Array.from({ length: count }, () =>
+      listening(createConnections((socket) => server.emit('connection', socket))),
+    )
+    return Promise.all(ports)
+  },
   /** Forgets what it has seen. */
   begin(how = {}) {
     failsBut = how.failsBut ?? 0

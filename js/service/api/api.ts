@@ -7,12 +7,13 @@ import { Hono } from 'hono'
 import { RedriveError } from '../../api/errors.ts'
 import { hostDraw, uuid4 } from '../../platform/random.ts'
 import { uuid7Maker } from '../../platform/uuid7.ts'
+import { Places } from '../places.ts'
 import { checkAccept } from './accept.ts'
 import type { ApiContext } from './context.ts'
 import type { Exchange, Reply, Services } from './exchange.ts'
 import { INSPECTOR_HEADERS, INSPECTOR_PATH, inspectorReply } from './inspector.ts'
 import { openapiDocument } from './openapi.ts'
-import { checkHost, checkOrigin, isOwnPage, isPreflight, preflightResponse, putCors } from './origins.ts'
+import { checkHost, checkOrigin, isAtAddress, isOwnPage, isPreflight, preflightResponse, putCors } from './origins.ts'
 import { pathOf } from './path.ts'
 import { Policies } from './policies.ts'
 import { newRequestId, Problem, problemResponse } from './problem.ts'
@@ -20,6 +21,7 @@ import { Rates } from './rates.ts'
 import { readBody, readQuery } from './read-request.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
+import { storeClock } from './store-clock.ts'
 import { type Caller, demand, isAllowed, openCaller, Tokens } from './tokens.ts'
 
 export interface Api {
@@ -38,10 +40,14 @@ interface Course {
   fields: Readonly<Record<string, string>>
 }
 
+/** Requests under way, and those of them that wait for the end of a task: of 1,000 connections others are left. */
+const [MOST_REQUESTS, MOST_WAITS] = [800, 400]
+
 /** The parts that the handlers share, and those that they have no use for. */
 interface Server extends Services {
   readonly tokens: Tokens
   readonly rates: Rates
+  readonly requests: Places<string>
 }
 
 type Env = { Bindings: { readonly course: Course } }
@@ -58,7 +64,10 @@ export function makeApi(context: ApiContext): Api {
     context,
     tokens: new Tokens(() => context.clock.now()),
     rates: new Rates(() => context.clock.monotonic()),
+    requests: new Places(MOST_REQUESTS),
+    waits: new Places(MOST_WAITS),
     policies: new Policies(context.store.registry, context.clock, () => context.settings()),
+    storeNow: storeClock(context),
     newId: () => nextId(context.clock.now()),
     newKey: () => uuid4(draw),
     openapi,
@@ -102,12 +111,16 @@ export function makeApi(context: ApiContext): Api {
 const isProbe = (request: Request): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && /^\/(?:healthz|readyz)$/.test(pathOf(request))
 
+/** Scrapers find pods by their addresses. A name that was made to lead here is never an address. */
+const isScrape = (request: Request): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') && pathOf(request) === '/metrics' && isAtAddress(request)
+
 async function answer(request: Request, course: Course, context: ApiContext, app: Hono<Env>): Promise<Response> {
   let origin: string | null = null
   let response: Response
   try {
     const settings = context.settings()
-    if (!isProbe(request)) checkHost(request, settings)
+    if (!isProbe(request) && !isScrape(request)) checkHost(request, settings)
     if (!context.inspector || !isOwnPage(request)) origin = checkOrigin(request, settings)
     if (isPreflight(request, origin)) response = preflightResponse(['GET', 'POST', 'PUT', 'DELETE'])
     else response = await app.fetch(request, { course })
@@ -177,12 +190,38 @@ async function serve(
   course: Course,
   server: Server,
 ): Promise<Reply> {
-  const { tokens: _, rates, ...services } = server
+  const isOpen = row.scope === null || row.isOpen?.(server.context.settings())
+  const caller = isOpen ? openCaller() : admit(server, request, row, course)
+  course.caller = caller
+  const leave = isOpen ? () => {} : placeOf(server, caller)
+  try {
+    return await handle(row, request, params, course, server)
+  } finally {
+    leave()
+  }
+}
+
+/** A place for a request of a token, where another one's may need some, too. Throws where it has its share. */
+function placeOf({ context, requests }: Server, { id }: Caller): () => void {
+  if ((context.tokens()?.length ?? 0) < 2) return () => {}
+  const leave = requests.take(id)
+  if (leave) return leave
+  const detail = 'this token has its share of the requests that are under way at once; let some of them end'
+  throw new Problem('rate-limited', detail, {}, { 'retry-after': '1' })
+}
+
+async function handle(
+  row: Route,
+  request: Request,
+  params: Record<string, string>,
+  course: Course,
+  server: Server,
+): Promise<Reply> {
+  const { tokens: _, rates, requests: __, ...services } = server
   const { context } = services
   const settings = context.settings()
   const { headers, signal } = request
-  const caller = row.scope === null || row.isOpen?.(settings) ? openCaller() : admit(server, request, row, course)
-  course.caller = caller
+  const { caller = openCaller() } = course
   const isWrite = row.method !== 'GET' && !row.isRead
   if (isWrite && context.state.isDraining()) {
     throw new Problem(
@@ -267,6 +306,13 @@ function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   const code = error instanceof RedriveError ? error.code : ''
   if (code === 'QUEUE_CLOSED') return new Problem('draining', 'the service is stopping')
+  // the store refuses it before it does anything
+  if (code === 'STORAGE_FULL') {
+    return new Problem(
+      'queue-full',
+      'the store has no more room, on its disk or by its maxmemory; nothing was stored: make room there',
+    )
+  }
   if (/^STORAGE_|^CORE_TRAPPED$/.test(code)) {
     return new Problem(
       'store-unavailable',

@@ -6,7 +6,7 @@
 import type { ScopeOptions } from '../../api/methods.ts'
 import type { RetryPolicy } from '../../api/policy.ts'
 import type { QueueStats } from '../../api/stats.ts'
-import type { TaskStore } from '../../api/store.ts'
+import type { Quota, TaskStore } from '../../api/store.ts'
 import type { Core } from '../../core/functions.ts'
 import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
@@ -130,6 +130,8 @@ export interface ApiContext {
   readonly queue: ApiQueue
   /** The part of the guard that needs no connection. undefined: it may be tried. */
   checkTarget(url: URL, tenant: string | null): TargetRefusal | undefined
+  /** The quota of a tenant. undefined: it has none. */
+  quotaOf?(tenant: string | null): Quota | undefined
   /** Why tasks of a tenant to an origin may not name this credential. undefined: they may. Absent: there are none. */
   refuseCredential?(name: string, tenant: string | null, origin: string): string | undefined
   /** Likewise of the keys that sign. */
@@ -147,7 +149,7 @@ export interface ApiContext {
   settings(): ApiSettings
   /** Asked for each request. undefined: none are configured, and everything is allowed (dev mode). An empty list allows nothing. */
   tokens(): readonly ApiToken[] | undefined
-  /** `isStoreWell`: the queue's own calls of the store succeed. */
+  /** `isStoreWell`: the queue's own calls of the store succeed, and it was not full a moment ago. */
   readonly state: { isReady(): boolean; isStoreWell(): boolean; isDraining(): boolean }
   readonly version: string
   /** The files below `/ui`. Absent: there is no such path. */

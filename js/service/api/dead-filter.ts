@@ -7,6 +7,7 @@ import type { StoredTask, TaskStore } from '../../api/store.ts'
 import type { ApiStore } from './context.ts'
 import { firstIdAt } from './page-filter.ts'
 import type { DeadFilter } from './schemas/control.ts'
+import { endedAtOf } from './show.ts'
 
 export interface DeadPage {
   readonly tasks: readonly StoredTask[]
@@ -77,14 +78,12 @@ function fits(task: StoredTask, { origin, policyId, reason }: DeadFilter, whose:
 }
 
 async function endedWithin(
-  { taskId, createdAt }: StoredTask,
+  task: StoredTask,
   { endedAfter = Number.NEGATIVE_INFINITY, endedBefore = Number.POSITIVE_INFINITY }: DeadFilter,
   store: ApiStore,
 ): Promise<boolean> {
   if (endedAfter === Number.NEGATIVE_INFINITY && endedBefore === Number.POSITIVE_INFINITY) return true
-  const history = (await store.history?.(taskId)) ?? (await store.attempts(taskId, { limit: 100 })).attempts
-  const last = history.at(-1)
-  const endedAt = last ? last.startedAt + last.durationMs : createdAt
+  const endedAt = await endedAtOf(task, store)
   return endedAt >= endedAfter && endedAt < endedBefore
 }
 

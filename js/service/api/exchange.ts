@@ -1,5 +1,6 @@
 /** One request on its way through the API, and the answer that a handler gives. */
 
+import type { Places } from '../places.ts'
 import type { ApiContext, ApiSettings } from './context.ts'
 import type { Policies } from './policies.ts'
 import type { Caller } from './tokens.ts'
@@ -8,11 +9,15 @@ import type { Caller } from './tokens.ts'
 export interface Services {
   readonly context: ApiContext
   readonly policies: Policies
+  /** The instant by which the store judges what is due, in epoch ms. */
+  storeNow(): Promise<number>
   /** A UUIDv7 of now. */
   newId(): string
   /** 128 random bits, as 32 hex digits. */
   newKey(): string
   openapi(): object
+  /** For requests that wait for the end of a task, by token. */
+  readonly waits: Places<string>
 }
 
 /** A request that has passed every check that its route asks for. */

@@ -175,16 +175,18 @@ async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): 
     return firstReceipt(task, exchange)
   }
   if (said.outcome === 'full') return said.of === 'principal' ? hasNoRoom(exchange) : isFull(exchange)
-  return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(said)
+  return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(said, exchange)
 }
 
 async function firstReceipt(
   { taskId, idempotencyKey, dueInMs, orderKey }: NewTask,
-  { context }: Draft['exchange'],
+  { context, body, storeNow }: Draft['exchange'],
 ): Promise<Receipt> {
   // behind others of its order it has no time
   const record = orderKey === undefined ? undefined : await context.store.get(taskId)
-  const nextAttemptAt = record ? record.dueAt : context.clock.now() + dueInMs
+  const nextAttemptAt = record
+    ? record.dueAt
+    : ((dueInMs > 0 ? body.deliverAt : undefined) ?? (await storeNow()) + dueInMs)
   const { durability } = context.store
   return { taskId, idempotencyKey, status: 'PENDING', nextAttemptAt, durability, deduplicated: false }
 }
@@ -211,13 +213,17 @@ async function hasNoRoom({ context, caller }: Draft['exchange']): Promise<Proble
   return new Problem('quota-exceeded', `this tenant has no more room${held}; nothing was stored`)
 }
 
-function conflict({ taskId, outcome }: Enqueued): Problem {
-  const whose = `the key is that of task ${taskId}`
+async function conflict({ taskId, outcome }: Enqueued, { context }: Draft['exchange']): Promise<Problem> {
+  const record = await context.store.get(taskId)
+  const whose = `the key is that of task ${taskId}${record?.status === 'EXHAUSTED' ? ', a dead letter' : ''}`
   const why =
     outcome === 'unreadable'
       ? 'which a later version of redrive has stored, so that it cannot be compared'
       : 'whose request differs; use a new key for a new request'
-  return new Problem('idempotency-conflict', `${whose}, ${why}`, { taskId })
+  return new Problem('idempotency-conflict', `${whose}, ${why}`, {
+    taskId,
+    ...(record && { taskStatus: record.status }),
+  })
 }
 
 const beingDeleted = (): Problem => new Problem('store-unavailable', 'the task of this key is being deleted; ask again')

@@ -103,8 +103,9 @@ export async function newTaskOf(
   const { body: task, caller, context, settings, policies } = exchange
   const { policyId = 'default', priority = 0, orderKey, idempotent } = task
   checkPriority(priority, exchange)
-  const now = context.clock.now()
-  const resolved = await policies.resolve(policyId, task.policy)
+  // the store counts from its own now: the clock of this machine may be another
+  const now = await exchange.storeNow()
+  const resolved = await policies.resolve(policyId, caller.tenant, task.policy)
   const targetUrl = storedTarget(target, caller.tenant, context, settings)
   const headers = storedHeaders(task, context)
   const senderData = await senderDataFor(task, target.origin, exchange)

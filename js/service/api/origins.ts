@@ -3,6 +3,7 @@
  * of its own can be made to lead here (DNS rebinding): the first shows itself by `Origin`, the second by `Host`.
  */
 
+import { isIP } from 'node:net'
 import type { ApiSettings } from './context.ts'
 import { Problem } from './problem.ts'
 
@@ -11,10 +12,14 @@ function nameIn(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '')
 }
 
+const hostOf = ({ headers, url }: Request): string => nameIn(headers.get('host') ?? new URL(url).host)
+
+/** Whether a request calls this server by an address. */
+export const isAtAddress = (request: Request): boolean => isIP(hostOf(request).replace(/^\[(.*)\]$/, '$1')) !== 0
+
 /** Throws 'wrong-host' for a name that is not on the list. */
 export function checkHost(request: Request, { hostNames }: ApiSettings): void {
-  const host = request.headers.get('host') ?? new URL(request.url).host
-  if (hostNames.includes(nameIn(host))) return
+  if (hostNames.includes(hostOf(request))) return
   throw new Problem('wrong-host', 'the Host of this request is not one of --host-names')
 }
 

@@ -13,11 +13,14 @@ export function firstIdAt(instant: number): string {
 
 /** A part that is undefined would be refused by the store: it is left out. */
 export function pageFilter(query: DeadQuery): ListFilter {
-  const { origin, policyId, reason, createdAfter, createdBefore, order = 'falling', limit = 100, cursor } = query
+  const { origin, idempotencyKey, tags, policyId, reason } = query
+  const { createdAfter, createdBefore, order = 'falling', limit = 100, cursor } = query
   return {
     order,
     limit,
     ...(origin !== undefined && { origin }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(tags !== undefined && { tags }),
     ...(policyId !== undefined && { policyId }),
     ...(reason !== undefined && { reason }),
     ...(createdAfter !== undefined && { from: firstIdAt(createdAfter) }),

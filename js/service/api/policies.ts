@@ -2,6 +2,9 @@
  * The policies that tasks may name: presets, the default one, and those in the store's registry, which all processes share. A task takes its
  * policy along, resolved and whole, so nothing here is asked again once it is made.
  *
+ * A registered policy is its tenant's, who alone can name or change it. One that is of no tenant, as the operator's are, is there for all tenants
+ * that have none of their own by its name.
+ *
  * The registry is looked at once a second at most, and at once where a name is not known: a policy that another process has registered can be used
  * right away, one that was changed within a second.
  */
@@ -17,9 +20,11 @@ import { frozenCopy } from '../../platform/json.ts'
 import type { ApiSettings } from './context.ts'
 import { invalid, Problem } from './problem.ts'
 
-/** Where policies lie in the registry. */
-export const POLICY_PREFIX = 'policy/'
+/** Where policies lie in the registry, by their ids; those of a tenant have a slash and its name behind. */
+const POLICY_PREFIX = 'policy/'
 const LOOK_MS = 1_000
+/** That one tenant may register, and that may be registered for all: each process knows them all. */
+const MOST_POLICIES = 100
 
 export const DEFAULT_POLICY = 'default'
 
@@ -27,7 +32,7 @@ export const DEFAULT_POLICY = 'default'
 export interface NamedPolicy {
   /** The fields that were given, frozen. */
   readonly given: RetryPolicy
-  readonly source: 'api' | 'file' | 'preset' | 'default'
+  readonly source: 'api' | 'operator' | 'file' | 'preset' | 'default'
   /** The version of its entry in the registry; 0: it has none. */
   readonly version: number
 }
@@ -51,6 +56,8 @@ export class Policies {
   #default: NamedPolicy | undefined
   #given: RetryPolicy | undefined
   readonly #limitedOf = new WeakMap<ResolvedPolicy, ResolvedPolicy>()
+  /** The registration under way: what is counted is written before the next counts. */
+  #registering: Promise<unknown> = Promise.resolve()
 
   constructor(registry: Registry, clock: Clock, settings: Settings) {
     this.#registry = registry
@@ -58,29 +65,63 @@ export class Policies {
     this.#settings = settings
   }
 
-  /** The policy of this name. `fresh`: as it is in the registry now. */
-  async get(policyId: string, fresh = false): Promise<NamedPolicy | undefined> {
+  /** The policy that a tenant has by this name. `fresh`: as it is in the registry now. */
+  async get(policyId: string, tenant: string | null, fresh = false): Promise<NamedPolicy | undefined> {
     const fixed = policyId === DEFAULT_POLICY ? this.#defaultPolicy() : PRESETS.get(policyId)
     if (fixed) return fixed
     await this.look(fresh)
-    if (!fresh && !this.#known.has(policyId)) await this.look(true)
-    const found = this.#known.get(policyId)
-    return found && { ...found, source: this.#settings().filePolicies?.has(policyId) ? 'file' : 'api' }
+    if (!fresh && !this.#registered(policyId, tenant)) await this.look(true)
+    return this.#registered(policyId, tenant)
   }
 
-  /** All of them: the default one, presets, then by name. */
-  async list(): Promise<readonly NamedPolicy[]> {
+  /** All that a tenant has: the default one, presets, then by name. */
+  async list(tenant: string | null): Promise<readonly NamedPolicy[]> {
     await this.look(true)
-    const names = [...this.#known.keys()]
-      .filter((policyId) => !isPreset(policyId) && policyId !== DEFAULT_POLICY)
-      .sort()
-    const registered = await Promise.all(names.map((policyId) => this.get(policyId)))
-    return [this.#defaultPolicy(), ...PRESETS.values(), ...registered.filter((policy) => policy !== undefined)]
+    const names = [...this.#known.values()].map(({ given }) => given.policyId)
+    const registered = [...new Set(names)].sort().flatMap((policyId) => this.#registered(policyId, tenant) ?? [])
+    return [this.#defaultPolicy(), ...PRESETS.values(), ...registered]
+  }
+
+  /** Writes a policy of a tenant, if it has the version that is expected. Throws 'policies-full' where that would be one more than it may have. */
+  write(policy: RetryPolicy, tenant: string | null, expected?: number): Promise<'written' | 'changed'> {
+    const name = nameOf(policy.policyId, tenant)
+    const written = this.#registering.then(async () => {
+      await this.look(true)
+      const own = [...this.#known.keys()].filter((known) => ownerIn(known) === tenant)
+      if (!own.includes(name) && own.length >= MOST_POLICIES) {
+        throw new Problem(
+          'policies-full',
+          `${own.length} policies are registered already: delete one that no new task is to name`,
+        )
+      }
+      const outcome = await this.#registry.write(POLICY_PREFIX + name, policy, expected)
+      await this.look(true)
+      return outcome
+    })
+    this.#registering = written.catch(() => {})
+    return written
+  }
+
+  async delete(policyId: string, tenant: string | null): Promise<void> {
+    await this.#registry.write(POLICY_PREFIX + nameOf(policyId, tenant), null)
+    await this.look(true)
+  }
+
+  /** The operator's file wins over what was registered, and what is the tenant's own over what is there for all. */
+  #registered(policyId: string, tenant: string | null): NamedPolicy | undefined {
+    const forAll = this.#known.get(policyId)
+    if (forAll && this.#settings().filePolicies?.has(policyId)) return { ...forAll, source: 'file' }
+    if (tenant === null) return forAll
+    return this.#known.get(nameOf(policyId, tenant)) ?? (forAll && { ...forAll, source: 'operator' })
   }
 
   /** The policy of a task, whole. Throws 'policy-unknown', or 'invalid' where the overlay does not go with it. */
-  async resolve(policyId: string, overlay: Partial<RetryPolicy> | undefined): Promise<ResolvedPolicy> {
-    const named = await this.get(policyId)
+  async resolve(
+    policyId: string,
+    tenant: string | null,
+    overlay: Partial<RetryPolicy> | undefined,
+  ): Promise<ResolvedPolicy> {
+    const named = await this.get(policyId, tenant)
     if (!named) {
       throw new Problem(
         'policy-unknown',
@@ -131,12 +172,23 @@ export class Policies {
   }
 }
 
-/** An entry that another version wrote, or that is damaged, is no policy here. */
+const nameOf = (policyId: string, tenant: string | null): string =>
+  tenant === null ? policyId : `${policyId}/${tenant}`
+
+/** Ids have no slash, tenants may have one. */
+function ownerIn(name: string): string | null {
+  const at = name.indexOf('/')
+  return at < 0 ? null : name.slice(at + 1)
+}
+
+/** An entry that another version wrote, or that is damaged, is no policy here; nor is one by the name of what is always there. */
 function namedIn({ name, value, version }: RegistryEntry): [string, NamedPolicy][] {
   try {
     const given = soundPolicy(value as RetryPolicy)
-    const policyId = name.slice(POLICY_PREFIX.length)
-    return given.policyId === policyId ? [[policyId, { given, source: 'api', version }]] : []
+    const known = name.slice(POLICY_PREFIX.length)
+    const { policyId } = given
+    if (isPreset(policyId) || policyId === DEFAULT_POLICY || nameOf(policyId, ownerIn(known)) !== known) return []
+    return [[known, { given, source: 'api', version }]]
   } catch {
     return []
   }
@@ -157,10 +209,14 @@ export function soundPolicy<P extends Partial<RetryPolicy>>(given: P, ...at: rea
 
 /** Writes the policies of an operator's file where they differ, whatever is there. */
 export async function applyPolicies(registry: Registry, policies: readonly RetryPolicy[]): Promise<void> {
+  const { entries = [] } = policies.length > 0 ? await registry.read({ prefix: POLICY_PREFIX }) : {}
+  const known = new Map(entries.map(({ name, value }) => [name, JSON.stringify(value)]))
   for (const policy of policies) {
     if (isPreset(policy.policyId) || policy.policyId === DEFAULT_POLICY) {
       throw new RangeError(`policies: '${policy.policyId}' is the name of a preset; give the policy another`)
     }
-    await registry.write(POLICY_PREFIX + policy.policyId, soundPolicy(policy))
+    const [name, sound] = [POLICY_PREFIX + policy.policyId, soundPolicy(policy)]
+    // a store that is full takes no write, and a service has to start there to make room
+    if (known.get(name) !== JSON.stringify(sound)) await registry.write(name, sound)
   }
 }

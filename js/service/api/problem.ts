@@ -24,6 +24,7 @@ export type ProblemType =
   | 'key-expired'
   | 'policy-exists'
   | 'policy-default'
+  | 'policies-full'
   | 'operation-running'
   | 'count-changed'
   | 'body-gone'
@@ -47,6 +48,7 @@ export type ProblemType =
   | 'no-body-store'
   | 'queue-full'
   | 'too-many-listeners'
+  | 'too-many-connections'
   | 'store-unavailable'
   | 'draining'
 
@@ -62,6 +64,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   'key-expired': { status: 409, title: 'The server may have forgotten the key' },
   'policy-exists': { status: 409, title: 'Another policy has this name' },
   'policy-default': { status: 409, title: 'The policy is the default one' },
+  'policies-full': { status: 409, title: 'There are as many policies as there may be' },
   'operation-running': { status: 409, title: 'An operation of this kind is running' },
   'count-changed': { status: 409, title: 'The number of tasks has changed' },
   'body-gone': { status: 410, title: 'The body is not kept any more' },
@@ -85,6 +88,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   'no-body-store': { status: 501, title: 'The service keeps no bodies apart' },
   'queue-full': { status: 503, title: 'The store is full', retryAfterS: 5 },
   'too-many-listeners': { status: 503, title: 'Too many listen already', retryAfterS: 5 },
+  'too-many-connections': { status: 503, title: 'Too many connections are open', retryAfterS: 1 },
   'store-unavailable': { status: 503, title: 'The store does not answer', retryAfterS: 1 },
   draining: { status: 503, title: 'The service is stopping', retryAfterS: 1 },
 }

@@ -93,10 +93,11 @@ export function problemsOf({ method, scope, body, bytes, isRead, problems }: Rou
     'not-acceptable',
     'wrong-host',
     'store-unavailable',
+    'too-many-connections',
     'internal',
   ]
   const ofScoped: ProblemType[] = scope === null ? [] : ['unauthorized', 'rate-limited']
-  const ofWrites: ProblemType[] = method === 'GET' || isRead ? [] : ['draining']
+  const ofWrites: ProblemType[] = method === 'GET' || isRead ? [] : ['draining', 'queue-full']
   const ofBodies: ProblemType[] = body ? ['body-too-large', 'unsupported-media-type', 'invalid'] : []
   const ofBytes: ProblemType[] = bytes === undefined ? [] : ['length-required', 'body-too-large']
   return [...new Set([...ofAll, ...ofScoped, ...ofWrites, ...ofBodies, ...ofBytes, ...problems])]

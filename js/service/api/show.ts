@@ -1,21 +1,25 @@
 /** A task as the API shows it: as the package does, with what else its record says, and its tenant by that name. */
 
-import type { StoredTask } from '../../api/store.ts'
-import type { RetryTask } from '../../api/task.ts'
+import { LOG_LENGTH, type StoredTask } from '../../api/store.ts'
+import type { AttemptLog, RetryTask } from '../../api/task.ts'
 import { showRecord } from '../../durable/record.ts'
 import { type Callback, type SenderData, senderDataOf } from '../sending.ts'
-import type { ApiContext } from './context.ts'
+import type { ApiContext, ApiStore } from './context.ts'
+import { inSlices } from './in-slices.ts'
 import { tagsIn } from './new-task.ts'
 import { Problem } from './problem.ts'
 import { type Caller, sees } from './tokens.ts'
 
-/** Attempts that are kept in the log of a task. */
-const LOG = 100
+/** The part of a task that its history alone has. */
+interface Outcome {
+  readonly lastStatus?: number | null
+  readonly lastError?: string | null
+  readonly endedAt?: number
+}
 
-export interface TaskOut extends Omit<RetryTask, 'principal' | 'meta' | 'tags'> {
+export interface TaskOut extends Omit<RetryTask, 'principal' | 'meta' | 'tags'>, Outcome {
   readonly tenant: string | null
   readonly deadlineAt: number | null
-  readonly lastStatus?: number | null
   readonly priority: number
   readonly orderKey?: string
   readonly tags?: Readonly<Record<string, string>>
@@ -63,19 +67,43 @@ function bodyRefOf(record: StoredTask): { readonly bodyRef?: string } {
   return ref === undefined ? {} : { bodyRef: 'stored' }
 }
 
-/** The task with the status of its last attempt, which costs a look into its log. */
+/** The task with what became of its last attempt and when it ended, which costs a look into its history. */
 export async function showWhole(record: StoredTask, context: ApiContext): Promise<TaskOut> {
   const shown = showTask(record, context)
-  if (record.attemptNumber === 0) return shown
-  const { attempts } = await context.store.attempts(record.taskId, { limit: LOG })
-  const last = attempts.at(-1)
-  return last ? { ...shown, lastStatus: last.responseStatus } : shown
+  if (record.attemptNumber === 0 && !isEnded(record)) return shown
+  const lines = await youngestLines(record.taskId, context.store)
+  const sent = lines.findLast(({ responseStatus, errorMessage }) => responseStatus !== null || errorMessage !== null)
+  return {
+    ...shown,
+    ...(sent && { lastStatus: sent.responseStatus, lastError: sent.errorMessage }),
+    ...(isEnded(record) && { endedAt: endIn(lines, record) }),
+  }
+}
+
+/** Tasks of a list. Dead letters are shown whole: they are asked for to learn why they are there. */
+export const showListed = (records: readonly StoredTask[], context: ApiContext): Promise<TaskOut[]> =>
+  inSlices(records, (record) =>
+    record.status === 'EXHAUSTED' ? showWhole(record, context) : showTask(record, context),
+  )
+
+/** The last attempt and the last note of a task, in order, and maybe more before them. */
+const youngestLines = async (taskId: string, store: ApiStore): Promise<readonly AttemptLog[]> =>
+  (await store.history?.(taskId, 1)) ?? (await store.attempts(taskId, { limit: LOG_LENGTH })).attempts
+
+/** When a task ended that has, by the last line of its history. */
+export async function endedAtOf(record: StoredTask, store: ApiStore): Promise<number> {
+  return endIn(await youngestLines(record.taskId, store), record)
+}
+
+function endIn(lines: readonly AttemptLog[], { createdAt }: StoredTask): number {
+  const last = lines.at(-1)
+  return last ? last.startedAt + last.durationMs : createdAt
 }
 
 export const isEnded = ({ status }: Pick<StoredTask, 'status'>): boolean =>
   status !== 'PENDING' && status !== 'IN_FLIGHT'
 
-export const noTask = (taskId: string): Problem =>
+const noTask = (taskId: string): Problem =>
   new Problem('not-found', `there is no task '${taskId}' here, or it is past its retention`)
 
 /** The task, if the caller may see it. Another tenant's is not there at all (T16). */

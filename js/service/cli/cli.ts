@@ -9,6 +9,7 @@ import { suggestion } from './nearest.ts'
 import { sortWords } from './read-flags.ts'
 import type { Serve } from './serving.ts'
 import { readSettings, warningsOf } from './settings.ts'
+import { paragraph, widthOf } from './terminal.ts'
 
 const startService: Serve = async (settings, host) => {
   const { serve } = await import('../serve.ts')
@@ -22,9 +23,15 @@ export async function main(io: Io, serve: Serve = startService): Promise<number>
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof CommandError)) throw error
     // it may quote a file, a server, or words that were pasted
-    io.stderr.write(`redrive: ${harmless(error.message)}\n`)
+    complain(io, harmless(error.message))
     return error.exitCode
   }
+}
+
+/** One line, which a terminal gets in parts: it would break words. */
+function complain({ stderr, errorColumns }: Io, message: string): void {
+  const line = `redrive: ${message}`
+  stderr.write(`${errorColumns === undefined ? line : paragraph(line, widthOf({ columns: errorColumns }), 2)}\n`)
 }
 
 async function run(io: Io, serve: Serve): Promise<number> {
@@ -47,7 +54,7 @@ async function run(io: Io, serve: Serve): Promise<number> {
   }
   const own = { ...io, argv: rest }
   const settings = await readSettings(own)
-  for (const warning of warningsOf(io.env)) io.stderr.write(`redrive: ${warning}\n`)
+  for (const warning of warningsOf(io.env)) complain(io, warning)
   return serve(settings, { io, reread: () => readSettings(own) })
 }
 

@@ -47,9 +47,20 @@ export function onlyWord(words: Words, name: string, what: string): string {
   return first
 }
 
-/** The path of the task that a command is about. */
-export const pathOf = (words: Words, name: string, base: string): string =>
-  `${base}/${encodeURIComponent(onlyWord(words, name, 'task id'))}`
+/** The task that a command is about, by its id or its key. */
+export const taskWord = (words: Words, name: string): string => onlyWord(words, name, 'task id or idempotency key')
+
+/** An id as ids are made; a key may look like one. */
+const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+
+interface KeptTask {
+  readonly taskId?: unknown
+  readonly status?: unknown
+  readonly tenant?: unknown
+}
+
+/** The service answered 404. */
+class NotFoundError extends CommandError {}
 
 export function noWords(words: Words, name: string): void {
   const [first] = words.positionals
@@ -89,6 +100,45 @@ export class Client {
     const text = await this.#read(() => response.text())
     if (!response.ok && response.status !== call.also) throw this.#refusal(response, text)
     return { status: response.status, json: text === '' ? undefined : this.#parsed(text) }
+  }
+
+  /** `call` about one task below `base`: that of this id or, where there is none, the one that keeps this key. */
+  async callTask(method: string, base: string, word: string, path = '', call: Call = {}): Promise<Answer> {
+    const about = (taskId: string): Promise<Answer> => this.call(method, `${base}/${taskId}${path}`, call)
+    if (!ID.test(word)) return about(await this.#idOf(word))
+    try {
+      return await about(word)
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error
+      const taskId = await this.#idOf(word).catch(() => {
+        throw error
+      })
+      return about(taskId)
+    }
+  }
+
+  /** The task that keeps a key, or the latest that was cancelled under it. */
+  async #idOf(key: string): Promise<string> {
+    const found: KeptTask[] = []
+    let cursor: string | undefined
+    do {
+      const query = { idempotencyKey: key, ...(cursor && { cursor }) }
+      const { json } = await this.call('GET', '/retry-tasks', { query })
+      const page = (json ?? {}) as { readonly tasks?: readonly KeptTask[]; readonly cursor?: string }
+      found.push(...(page.tasks ?? []))
+      cursor = page.cursor
+      // a page may be empty, and the list go on
+    } while (cursor && found.length === 0)
+    const first = found.find(({ status }) => status !== 'CANCELLED') ?? found[0]
+    if (!first) {
+      throw new CommandError(`no task has the id or the key '${key}'; redrive task list shows what there is`)
+    }
+    const another = found.find(({ tenant }) => tenant !== first.tenant)
+    if (another) {
+      const names = [first, another].map(({ taskId, tenant }) => `${taskId} (${tenant ?? 'no tenant'})`)
+      throw new CommandError(`tasks of several tenants have the key '${key}': ${names.join(', ')}; name one by its id`)
+    }
+    return encodeURIComponent(String(first.taskId))
   }
 
   /** The bytes of an answer as they come. */
@@ -159,7 +209,10 @@ export class Client {
 
   #refusal({ status, statusText, headers }: Response, text: string): CommandError {
     const problem = problemIn(text, headers.get('content-type'))
-    if (problem) return new CommandError(sentenceOf(problem, status, headers.get('retry-after')))
+    if (problem) {
+      const sentence = sentenceOf(problem, status, headers.get('retry-after'))
+      return status === 404 ? new NotFoundError(sentence) : new CommandError(sentence)
+    }
     const what = `${status} ${statusText}`.trim()
     const moved = status >= 300 && status < 400 ? ` and leads to ${headers.get('location')}; name that with --url` : ''
     return new CommandError(harmless(`${this.#name} answered ${what}${moved || '; is it redrive that listens there?'}`))

@@ -2,10 +2,10 @@
 
 import { plural } from '../../display/format.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf } from './client.ts'
+import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, taskWord } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
-import { harmlessJson, printJson, say, UsageError } from './io.ts'
+import { harmlessJson, type Io, printJson, say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { deadTable, factsOf, fieldsOf, sheetOf } from './show.ts'
 import { LIST_FLAGS, type ListFlags, printList, queryOf } from './task-commands.ts'
@@ -89,6 +89,13 @@ const REDRIVE_FLAGS: FlagTable<RedriveFlags> = {
   },
 }
 
+function sayRedriven(json: unknown, io: Io): void {
+  const { outcome, ...task } = fieldsOf(json)
+  const isRepeat = outcome === 'redriven_before'
+  say(io, isRepeat ? 'It was put back before; nothing was changed.\n' : 'It is put back.\n')
+  say(io, factsOf(task, sheetOf(io)))
+}
+
 const redrive: Command = {
   name: 'dead redrive',
   summary: 'Sends a dead letter again, or all that fit a filter',
@@ -100,10 +107,10 @@ const redrive: Command = {
     const client = new Client(flags)
     const risk = flags.acceptDuplicateRisk ? { acceptDuplicateRisk: true } : {}
     if (words.positionals.length > 0) {
-      const path = pathOf(words, 'dead redrive', '/dead-letters')
-      const { json } = await client.call('POST', `${path}/redrive`, { json: risk })
+      const task = taskWord(words, 'dead redrive')
+      const { json } = await client.callTask('POST', '/dead-letters', task, '/redrive', { json: risk })
       if (flags.json) printJson(io, json)
-      else say(io, factsOf(fieldsOf(json), sheetOf(io)))
+      else sayRedriven(json, io)
       return 0
     }
     const filter = filterOf('dead redrive', flags)
@@ -137,7 +144,7 @@ const purge: Command = {
     const flags = await clientFlags(PURGE_FLAGS, words, io)
     const client = new Client(flags)
     if (words.positionals.length > 0) {
-      await client.call('DELETE', pathOf(words, 'dead purge', '/dead-letters'))
+      await client.callTask('DELETE', '/dead-letters', taskWord(words, 'dead purge'))
       if (flags.json) printJson(io, { outcome: 'purged' })
       else say(io, 'Deleted.')
       return 0

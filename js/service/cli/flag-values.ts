@@ -21,6 +21,7 @@ export interface FlagValues {
   readonly allowPrivate: readonly string[] | undefined
   readonly allowAnyPublicTarget: boolean
   readonly egressProxy: string | undefined
+  readonly dnsServers: readonly string[] | undefined
   readonly connectTimeout: number
   readonly urlSecrets: 'refuse' | 'keep'
   readonly credentials: string | Readonly<Record<string, unknown>> | undefined

@@ -6,6 +6,7 @@
 
 import { parseCidr } from '../addresses.ts'
 import { s3Place } from '../bodies/s3-url.ts'
+import { isNameServer } from '../name-servers.ts'
 import { MOST_PARTITIONS } from '../partitions.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
@@ -24,6 +25,7 @@ const port = kinds.whole(0, 65_535, 'a port')
 const origin = kinds.text('an origin', { placeholder: 'ORIGIN', ok: kinds.isOrigin })
 const target = kinds.text('a target', { placeholder: 'TARGET', ok: (value) => !!parsePattern(value) })
 const network = kinds.text('a network', { placeholder: 'CIDR', ok: (value) => !!parseCidr(value, 'allowPrivate') })
+const nameServer = kinds.text('an address', { placeholder: 'ADDRESS', ok: isNameServer })
 const hostName = kinds.text('a name', { placeholder: 'NAME', ok: kinds.isHost })
 const proxy = (value: string) => /^https?:\/\/./.test(value) && URL.canParse(value)
 
@@ -161,6 +163,12 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.text('the http(s) URL of a proxy', { placeholder: 'URL', ok: proxy }),
     unless: 'none',
     help: 'Proxy that all requests go through; the addresses behind it are then its own to check',
+  },
+  dnsServers: {
+    group: 'Where requests may go',
+    kind: kinds.listOf(nameServer, 'addresses with commas between them, such as 10.0.0.53,[fd00::53]:5353'),
+    unless: "the system's",
+    help: 'Name servers that are asked where names lead, after the hosts file',
   },
   connectTimeout: {
     group: 'Where requests may go',
@@ -328,7 +336,7 @@ export const FLAGS: FlagTable<FlagValues> = {
     group: 'Limits',
     kind: kinds.whole(0, 1_000_000),
     default: 100_000,
-    help: 'Most dead letters; beyond that the oldest goes',
+    help: 'Most dead letters; beyond that the oldest goes of the tenant that has most',
   },
   role: {
     group: 'Process',

@@ -16,6 +16,8 @@ export interface Io {
   readonly isTTY: boolean
   /** Width of that terminal. @default 80 */
   readonly columns?: number | undefined
+  /** Width of the terminal that stderr is. undefined: it is none. */
+  readonly errorColumns?: number | undefined
   /** Relative paths begin here. */
   readonly cwd: string
   /** That of the package. @default 'unknown' */

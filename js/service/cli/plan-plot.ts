@@ -9,14 +9,18 @@ import type { Paint, Style } from './terminal.ts'
 const GAP = '  '
 const LEAST_BAND = 16
 const WIDEST_BAND = 60
+/** On a narrower terminal the means are left out. */
+const NARROW = 60
 
 /** Retry, least, mean and longest wait, both running sums, and the band between least and longest on a logarithmic axis. */
 export function scheduleTable(schedule: readonly BackoffStep[], width: number, paint: Paint): string {
   const rows = schedule.map(({ attempt, minMs, meanMs, maxMs, totalMeanMs, totalMaxMs }) => [
     String(attempt),
-    ...[minMs, meanMs, maxMs, totalMeanMs, totalMaxMs].map(duration),
+    ...(width < NARROW ? [minMs, maxMs, totalMaxMs] : [minMs, meanMs, maxMs, totalMeanMs, totalMaxMs]).map(duration),
   ])
-  const titles = ['retry', 'min', 'mean', 'max', 'sum mean', 'sum max']
+  const titles = ['retry', 'min', 'mean', 'max', 'sum mean', 'sum max'].filter(
+    (title) => width >= NARROW || !title.endsWith('mean'),
+  )
   const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
   const line = (cells: readonly string[]) => cells.map((cell, i) => cell.padStart(widths[i] ?? 0)).join(GAP)
   const used = widths.reduce((sum, each) => sum + each + GAP.length, 0)

@@ -22,6 +22,7 @@ const textOf = (value: unknown): string => {
 }
 
 export interface Sheet {
+  /** undefined: it is piped on, whole. */
   readonly width: number | undefined
   readonly paint: Paint
   readonly now: number
@@ -29,7 +30,6 @@ export interface Sheet {
 
 /** How a table is printed here. */
 export const sheetOf = (io: Io): Sheet => ({
-  // what is piped on is not cut
   width: io.isTTY ? widthOf(io) : undefined,
   paint: paintOf(io),
   now: systemClock.now(),
@@ -42,11 +42,18 @@ function fromNow(at: unknown, now: number): string {
   return Math.abs(ms) < 1_000 ? 'now' : ms > 0 ? `in ${duration(ms)}` : `${duration(-ms)} ago`
 }
 
+/** Characters of a request that a terminal shows: of a longer one the middle is left out. */
+const MOST_REQUEST = 400
+
 /** Method and address, without the query, which may be long. */
-const requestOf = ({ method, targetUrl }: Fields): string =>
-  `${textOf(method)} ${textOf(targetUrl)
+function requestOf({ method, targetUrl }: Fields, { width }: Pick<Sheet, 'width'>): string {
+  const address = textOf(targetUrl)
     .replace(/^https?:\/\//, '')
-    .replace(/\?.*$/s, '?…')}`
+    .replace(/\?.*$/s, '?…')
+  const text = `${textOf(method)} ${address}`
+  if (width === undefined || text.length <= MOST_REQUEST) return text
+  return `${text.slice(0, MOST_REQUEST / 2)}…${text.slice(-MOST_REQUEST / 2)}`
+}
 
 const TASK_COLUMNS: readonly Column[] = [
   { title: 'task' },
@@ -62,7 +69,7 @@ export function taskTable(tasks: readonly Fields[], { now, ...sheet }: Sheet): s
     textOf(task.status),
     textOf(task.attemptNumber),
     task.parked === true ? 'parked' : fromNow(task.nextAttemptAt, now),
-    requestOf(task),
+    requestOf(task, sheet),
   ])
   return table(TASK_COLUMNS, rows, sheet)
 }
@@ -71,14 +78,18 @@ export function deadTable(tasks: readonly Fields[], sheet: Sheet): string {
   const columns: readonly Column[] = [
     { title: 'task' },
     { title: 'reason' },
+    { title: 'last', align: 'right' },
+    { title: 'dead' },
     { title: 'tries', align: 'right' },
     { title: 'request', gives: true },
   ]
   const rows = tasks.map((task) => [
     textOf(task.taskId),
     textOf(task.reason),
+    textOf(task.lastStatus),
+    typeof task.endedAt === 'number' ? duration(Math.max(0, sheet.now - task.endedAt)) : '',
     textOf(task.attemptNumber),
-    requestOf(task),
+    [requestOf(task, sheet), textOf(task.lastError)].filter(Boolean).join('; '),
   ])
   return table(columns, rows, sheet)
 }
@@ -86,14 +97,14 @@ export function deadTable(tasks: readonly Fields[], sheet: Sheet): string {
 const INSTANTS = ['createdAt', 'nextAttemptAt', 'deadlineAt', 'startedAt', 'endedAt']
 
 /** Every field that says something, in the order in which the service has them. */
-export function factsOf(fields: Fields, { paint, now }: Sheet): string {
+export function factsOf(fields: Fields, { now, ...sheet }: Sheet): string {
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
     .map(([name, value]): readonly [string, string] => {
       const isInstant = INSTANTS.includes(name) && typeof value === 'number'
       return [name, isInstant ? `${instant(value)} (${fromNow(value, now)})` : textOf(value)]
     })
-  return facts(pairs, paint)
+  return facts(pairs, sheet)
 }
 
 export function attemptTable(attempts: readonly Fields[], sheet: Sheet): string {

@@ -2,7 +2,7 @@
 
 import { harmless } from '../../display/harmless.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf, type Query } from './client.ts'
+import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, type Query, taskWord } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
 import { type Io, printJson, say } from './io.ts'
@@ -81,6 +81,8 @@ export function printList(
   if (typeof cursor === 'string') say(io, `\n${paintOf(io)('dim', `There may be more: --cursor ${harmless(cursor)}`)}`)
 }
 
+const BASE = '/retry-tasks'
+
 /** A command about one task, whose answer is shown. */
 function about(
   name: string,
@@ -97,9 +99,9 @@ function about(
     takes: 'TASK',
     flags: CLIENT_FLAGS,
     async run(words, io) {
-      const at = pathOf(words, name, '/retry-tasks')
+      const task = taskWord(words, name)
       const flags = await clientFlags(CLIENT_FLAGS, words, io)
-      const { json } = await new Client(flags).call(method, `${at}${path}`)
+      const { json } = await new Client(flags).callTask(method, BASE, task, path)
       if (flags.json) printJson(io, json)
       else say(io, show(json, io))
       return 0
@@ -119,14 +121,15 @@ const GET_FLAGS: FlagTable<GetFlags> = {
 
 const get: Command = {
   name: 'task get',
-  summary: 'Shows a task',
+  summary: 'Shows a task, named by its id or by its idempotency key, as in all commands',
   takes: 'TASK',
   flags: GET_FLAGS,
+  examples: ['redrive task get invoice-2041 --wait 30s'],
   async run(words, io) {
-    const path = pathOf(words, 'task get', '/retry-tasks')
+    const task = taskWord(words, 'task get')
     const flags = await clientFlags(GET_FLAGS, words, io)
     const seconds = flags.wait === undefined ? undefined : Math.ceil(flags.wait / 1_000)
-    const { json } = await new Client(flags).call('GET', path, {
+    const { json } = await new Client(flags).callTask('GET', BASE, task, '', {
       ...(seconds !== undefined && { headers: { prefer: `wait=${seconds}` } }),
       timeoutMs: 30_000 + (seconds ?? 0) * 1_000,
     })
@@ -187,9 +190,9 @@ const due: Command = {
   flags: DUE_FLAGS,
   examples: ['redrive task due 0199c1d2-7f00-7000-8000-000000000000 --delay 10m'],
   async run(words, io) {
-    const path = pathOf(words, 'task due', '/retry-tasks')
+    const task = taskWord(words, 'task due')
     const flags = await clientFlags(DUE_FLAGS, words, io)
-    const { json } = await new Client(flags).call('POST', `${path}/due`, { json: { delayMs: flags.delay } })
+    const { json } = await new Client(flags).callTask('POST', BASE, task, '/due', { json: { delayMs: flags.delay } })
     if (flags.json) printJson(io, json)
     else say(io, showTask(json, io))
     return 0

@@ -5,7 +5,7 @@
 
 import { addSums } from '../sql/add-sums.ts'
 import type { Database } from '../sql/database.ts'
-import { LINE, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
+import { LINE, LISTS, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { newer, unavailable } from './errors.ts'
 
 const FIRST = `${TABLES}
@@ -15,7 +15,7 @@ INSERT INTO redrive_layout VALUES (1, 0);
 `
 
 /** The i-th brings layout i to layout i + 1. Never changed once published: objects in the field were made by them. */
-const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS]
+const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS, LISTS]
 
 export const LAYOUT: number = MIGRATIONS.length
 

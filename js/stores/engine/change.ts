@@ -57,7 +57,7 @@ export function startLease(tx: Tx, row: Row, owner: string, forMs: number): Leas
   row.leaseUntil = tx.now + forMs
   tx.leaseChanged(row, 1)
   const lane = tx.lane(row)
-  lane.served = ++tx.state.lastServed
+  lane.served = tx.ledger?.tagAfter(lane) ?? ++tx.state.lastServed
   lane.heldUntil = null
   tx.save(row)
   hint(tx, 'changed', row.taskId)

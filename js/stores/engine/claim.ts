@@ -58,6 +58,10 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       first.share.left = 0
       continue
     }
+    if (tx.ledger?.isLate(first.lane, row.rank)) {
+      spoilt++
+      continue
+    }
     const reason = task && refusal(row, task.policy, tx.now)
     if (!task || reason) spoilt++
     if (!task) markUnreadable(tx, row)

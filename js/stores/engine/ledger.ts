@@ -13,6 +13,10 @@ export interface Ledger {
   count(row: Row, by: 1 | -1): void
   /** The answer to a new task that is more than its principal may have; undefined: it is not. */
   refusal(task: NewTask): Enqueued | undefined
+  /** The tag of a lane that was given a lease (see `turns.ts`). */
+  tagAfter(lane: Lane): number
+  /** Whether the line has gone past a lane that comes first in it. It has another turn then, which is still to come. */
+  isLate(lane: Lane, rank: number): boolean
   /** A task has ended, or has another end. */
   ended(row: Row): void
   /** Answers what a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */

@@ -28,24 +28,23 @@ type ListFilter = Parameters<TaskStore['list']>[0]
 export const statusesIn = ({ reason, ...which }: ListFilter): readonly TaskStatus[] | undefined =>
   statusesOf(reason === undefined || which.status ? which : { ...which, status: 'EXHAUSTED' })
 
-/** The parts of a filter that no index has. */
-type Looked = Pick<ListFilter, 'tags' | 'policyId' | 'reason'>
+/** The parts of a filter that tasks are looked at for. */
+type Looked = Pick<ListFilter, 'tags' | 'policyId' | 'reason' | 'idempotencyKey'>
 
-/** Whether tasks have to be looked at one by one. */
-export const isLooked = ({ tags, policyId, reason }: Looked): boolean => (tags ?? policyId ?? reason) !== undefined
-
-/** Whether a task has all of the tags, the policy and the reason that are asked for. */
+/** Whether a task has all of the tags, the key, the policy and the reason that are asked for. */
 export const fits = (
   task: {
     readonly tags?: Labels['tags'] | undefined
     readonly policy: RetryPolicy
+    readonly idempotencyKey: string | null
     readonly reason?: ExhaustedReason | undefined
   },
-  { tags, policyId, reason }: Looked,
+  { tags, policyId, reason, idempotencyKey }: Looked,
 ): boolean =>
   hasTags(task, tags) &&
   (policyId === undefined || task.policy.policyId === policyId) &&
-  (reason === undefined || task.reason === reason)
+  (reason === undefined || task.reason === reason) &&
+  (idempotencyKey === undefined || task.idempotencyKey === idempotencyKey)
 
 interface IdRange {
   readonly above?: string | undefined

@@ -84,12 +84,14 @@ export interface Tx {
 
   /** Loads what a turn starts with: tasks by id, those past their retention, leases and deadlines. */
   loadTurn(taskIds: readonly string[], outlived: readonly Outlived[]): Wait
-  /** Rows of `kind`, one of those given to `loadTurn`, to be deleted: those that ended first come first. */
+  /** Rows of `kind`, one of those given to `loadTurn`, to be deleted. */
   oldest(kind: Outlived, most: number): readonly Row[]
   /** Drops holds of which nothing has to be known any more, and lanes that have nothing else. */
   endHolds(): void
   /** Tasks whose lease ran out, or whose owner is known to be gone and is not `alive`, by rising token. */
   lapsed(alive: string): readonly Row[]
+  /** Whether the owner of a lapsed lease is known to be gone, and is not `alive`. */
+  isGone(row: Row, alive: string): boolean
   /** At most `SWEEP` pending tasks past their deadline, the earliest first. */
   late(): readonly Row[]
 
@@ -115,7 +117,7 @@ export interface Tx {
 
 type Work = (rows: readonly Row[]) => void
 
-/** Ended tasks of some statuses that may be deleted: those that ended before `before`, or the `surplus` that ended first. */
+/** Ended tasks of some statuses that may be deleted: those that ended before `before`, and, if those are fewer than `surplus`, as many more of the principals that have most. See `TaskStore.turn`. */
 export interface Outlived {
   readonly statuses: readonly TaskStatus[]
   readonly before: number

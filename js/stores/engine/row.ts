@@ -161,7 +161,7 @@ export interface Lane {
   heldUntil: number | null
   /** The end that no renewal of its hold passes. Absent in rows of older versions: `heldUntil`. */
   holdEndsBy?: number | null
-  /** The higher, the later a task of it was claimed; 0: never. */
+  /** The higher, the later a task of it was claimed, 0: never; in a store for everyone its tag (see `turns.ts`). */
   served: number
   /** When its first task is due; `null`: none is. */
   nextDue: number | null

@@ -13,6 +13,8 @@ import {
   type NewTask,
   RECORD_SCHEMA,
   type Settlement,
+  SILENCE_MS,
+  type Silence,
   type Turn,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
@@ -123,6 +125,10 @@ export function settledAlready(
   const holds = task.status === 'IN_FLIGHT' && task.token === token
   return holds || succeeded ? undefined : 'stale'
 }
+
+/** Whether a lease that ran out did so while no runner could reach the store. Instants as they leave it. */
+export const endedInSilence = (leaseUntil: number, silence: Silence | undefined, now: number): silence is Silence =>
+  silence !== undefined && now - silence.since >= SILENCE_MS && leaseUntil > silence.since
 
 /** A task that goes on, as its stores keep it. */
 interface GoesOn {

@@ -68,7 +68,7 @@ export function storeOf<D>(
       return backend.read((database) => reads.list(database, filter))
     },
     attempts: (taskId, page) => backend.read((database) => reads.attempts(database, taskId, page)),
-    history: (taskId) => backend.read((database) => reads.history(database, taskId)),
+    history: (taskId, most) => backend.read((database) => reads.history(database, taskId, most)),
     counts: () => backend.read((database) => reads.counts(database)),
     unreadable: (page) => backend.read((database) => reads.unreadable(database, page)),
     countsOf: (principal) => backend.read((database) => reads.countsOf(database, principal)),

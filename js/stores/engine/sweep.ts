@@ -1,12 +1,12 @@
 /** The work of time alone: retention, leases that ran out, deadlines. Each is bounded by `SWEEP`. */
 
-import type { StoredTask } from '../../api/records.ts'
-import { SWEEP } from '../../api/store.ts'
+import { principalIn, type StoredTask } from '../../api/records.ts'
+import { type Silence, SWEEP, type Trimmed } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { endUnasked, erase, markUnreadable, note, putBack } from './change.ts'
 import type { Outlived, Tx } from './port.ts'
 import type { Row } from './row.ts'
-import { isLate, isSpent, mayRepeat } from './rules.ts'
+import { endedInSilence, isLate, isSpent, mayRepeat } from './rules.ts'
 
 /** Tasks that retention deletes: first those that have succeeded or were cancelled, then dead letters. */
 export function outlivedOf({ now, state, terms }: Tx): readonly [others: Outlived, letters: Outlived] {
@@ -22,21 +22,40 @@ export function outlivedOf({ now, state, terms }: Tx): readonly [others: Outlive
   ]
 }
 
-/** Deletes what is past its retention; says how many of it were dead letters. */
-export function retain(tx: Tx, [others, letters]: ReturnType<typeof outlivedOf>): number {
+/** Deletes what is past its retention; says which of it were dead letters. */
+export function retain(tx: Tx, [others, letters]: ReturnType<typeof outlivedOf>): readonly Trimmed[] {
   const ended = tx.oldest(others, SWEEP)
   const dead = tx.oldest(letters, SWEEP - ended.length)
   for (const row of [...ended, ...dead]) {
     if (row.isBroken) markUnreadable(tx, row)
     else erase(tx, row)
   }
-  return dead.filter(({ isBroken }) => !isBroken).length
+  // by its lane, which is text whatever other code has made of the row
+  return dead.flatMap(({ taskId, lane, isBroken }) => (isBroken ? [] : { taskId, principal: principalIn(lane) }))
+}
+
+/** How many tasks each principal has of some kind. */
+export type Owned<P> = readonly (readonly [principal: P, count: number])[]
+
+/** How many of the tasks each principal loses, one by one those that have most of them. `owned`: by name. */
+export function allot<P>(owned: Owned<P>, surplus: number): ReadonlyMap<P, number> {
+  const left = owned.map(([, count]) => count)
+  for (let n = 0; n < surplus; n++) {
+    const most = Math.max(...left)
+    if (most > 0) left[left.indexOf(most)] = most - 1
+  }
+  return new Map(owned.map(([principal, count], i) => [principal, count - (left[i] as number)]))
 }
 
 /** Takes back leases that are over, then ends what is past its deadline; says what has ended. `alive`: the owner of the turn. */
-export function endOverdue(tx: Tx, alive: string): StoredTask[] {
+export function endOverdue(tx: Tx, alive: string, silence: Silence | undefined): StoredTask[] {
   const ended: StoredTask[] = []
   for (const row of tx.lapsed(alive)) {
+    if (!tx.isGone(row, alive) && endedInSilence(tx.shown(row.leaseUntil ?? 0), silence, tx.shown(tx.now))) {
+      row.leaseUntil = tx.now + silence.graceMs
+      tx.save(row)
+      continue
+    }
     takeBack(tx, row)
     collect(tx, ended, row)
   }

@@ -14,7 +14,7 @@ import { view } from './view.ts'
 export const withMended = (turn: Turn, mended: number): Turn =>
   mended > 0 ? { ...turn, unreadable: (turn.unreadable ?? 0) + mended } : turn
 
-export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, claim }: Work): Step<Turn> {
+export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, claim, silence }: Work): Step<Turn> {
   const outlived = outlivedOf(tx)
   yield tx.loadTurn([...ends.map(({ lease }) => lease.taskId), ...leases.map(({ taskId }) => taskId)], outlived)
   tx.endHolds()
@@ -22,7 +22,7 @@ export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, c
   const settled = ends.map((settlement) => settle(tx, settlement))
   for (const { lane, forMs } of hold) if (forMs > 0) holdLane(tx, tx.laneNamed(lane), forMs)
   const renewed = leases.map((lease) => renew(tx, lease))
-  const ended = endOverdue(tx, owner)
+  const ended = endOverdue(tx, owner, silence)
   yield tx.flush()
   const isForeign = claim !== null && !tx.isCurrent(claim.principal)
   const taken = claim && !isForeign ? yield* claimDue(tx, owner, claim) : NOTHING
@@ -37,7 +37,7 @@ export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, c
     nextInMs,
     blockedByLimit: taken.blockedByLimit,
     counts: countsOf(tx.state),
-    ...(trimmed > 0 && { trimmed }),
+    ...(trimmed.length > 0 && { trimmed }),
     ...(isForeign && { isForeign }),
     ...(tx.unreadable > 0 && { unreadable: tx.unreadable }),
   }

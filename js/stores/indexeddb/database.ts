@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Hints } from './hints.ts'
 import { LeaseWatch } from './lease-watch.ts'
-import { countDead, lookAt, mended } from './mend.ts'
+import { lookAt, mended } from './mend.ts'
 import type { Presence } from './presence.ts'
 import { reserve, spend } from './quota-reserve.ts'
 import { readSnapshot, readState, type Snapshot, StaleSnapshot, StoreClock } from './state.ts'
@@ -186,11 +186,10 @@ export class Database {
       const { unreadable, isMended, ...begin } = snapshot
         ? { ...snapshot, unreadable: 0 }
         : await this.#look(idb, isThorough)
-      const isOld = await countDead(idb, begin.state)
       const tx = new Transaction(idb, surroundings, begin, snapshot !== undefined)
       // over another connection the database may be another
       if (idb.db === this.#ownIn) tx.ownKey = this.#ownKey
-      if (unreadable > 0 || isOld) tx.touch()
+      if (unreadable > 0) tx.touch()
       // what was not seen to be due may be
       if (isMended) tx.hints.push({ kind: 'due' })
       tx.mended = unreadable

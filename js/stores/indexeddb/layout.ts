@@ -26,8 +26,9 @@ const INDEXES = {
   parked: 'parkedIn',
   /** Unique. */
   key: ['keptKey', 'principal'],
-  status: ['status', 'taskId'],
-  ended: ['status', 'endedAt', 'seq'],
+  /** By status, and of a status by principal. */
+  own: ['status', 'principal', 'taskId'],
+  ended: ['status', 'principal', 'endedAt', 'seq'],
 } as const
 
 export const LAYOUT: Layout = {

@@ -10,7 +10,7 @@ import { LONGEST_HOLD_MS, LONGEST_LEASE_MS } from '../engine/bounds.ts'
 import { isLive } from '../engine/row.ts'
 import { isLater } from '../engine/rules.ts'
 import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/tally.ts'
-import { beyond, isName, nameOf, ownName, within } from './keys.ts'
+import { isName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, moved, newLane, type Queue, soonestDue, TOGETHER, waitingOf } from './lane-rows.ts'
 import { lateAtOf, putAside, putOut, storedTask, type TaskRow, usable } from './rows.ts'
 import { firstState, isListOfLanes, keyOf, type Snapshot, type State } from './state.ts'
@@ -40,10 +40,10 @@ export async function lookAt(
   const [isAnyLate, key, inFlight, leased, endless, some] = await Promise.all([
     areLate(tasks, lanes.values(), seen),
     done(tx.objectStore('meta').getKey(['state', keyOf(state)])),
-    done(tasks.index('status').count(within(['IN_FLIGHT']))),
+    done(tasks.index('own').count(within(['IN_FLIGHT']))),
     done(tasks.index('lease').count()),
     done(tasks.index('lease').count(IDBKeyRange.lowerBound(seen + LONGEST_LEASE_MS, true))),
-    done(tasks.index('status').getAllKeys(within(['PENDING']), FEW + 1)),
+    done(tasks.index('own').getAllKeys(within(['PENDING']), FEW + 1)),
   ])
   const agree =
     key !== undefined &&
@@ -61,7 +61,7 @@ export async function lookAt(
   if (some.length > FEW && !isThorough) return 'uncounted'
   const [areRight, pending, due] = await Promise.all([
     areQueuesRight(tasks.index('due'), lanes.values()),
-    done(tasks.index('status').count(within(['PENDING']))),
+    done(tasks.index('own').count(within(['PENDING']))),
     done(tasks.index('due').count()),
   ])
   const waiting = sum(({ queues }) => queues.reduce((total, { tasks }) => total + tasks, 0))
@@ -202,7 +202,6 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
     lastToken: Math.max(state.lastToken, tally.lastToken),
     lanes: [...lanes.values()].filter(({ isApart }) => !isApart),
     unreadable: aside,
-    countsDead: true,
   })
   const meta = tx.objectStore('meta')
   meta.delete(within(['state']))
@@ -264,19 +263,6 @@ function ended(row: TaskRow, latest: number): TaskRow {
   const isEndless = row.status === 'IN_FLIGHT' && !isWithin(row.leaseUntil, latest)
   if (isEndless) mine.leaseUntil = 0
   return isForgotten || isEndless || row.lateAt !== late ? mine : row
-}
-
-/** Adds the bodies of dead letters, where the state is of a version that did not count them. Says whether it is. */
-export async function countDead(tx: IDBTransaction, state: State): Promise<boolean> {
-  if (state.countsDead) return false
-  state.countsDead = true
-  const dead = tx.objectStore('tasks').index('status')
-  for (let after = ''; ; ) {
-    const rows: TaskRow[] = await done(dead.getAll(beyond(['EXHAUSTED'], after), PIECE))
-    for (const { bodyBytes } of rows.map(usable)) state.bytes += bodyBytes
-    if (rows.length < PIECE) return true
-    after = rows.at(-1)?.taskId ?? after
-  }
 }
 
 async function eachRow(tx: IDBTransaction, work: (row: TaskRow) => void): Promise<void> {

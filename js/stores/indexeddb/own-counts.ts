@@ -1,13 +1,9 @@
-/** Counts what one principal has in the store. Its lanes are counted as they change; its dead letters are looked up. */
+/** Counts what one principal has in the store. Its lanes are counted as they change; its dead letters are counted by their index. */
 
 import type { OwnCounts } from '../../api/store.ts'
-import { nameOf } from './keys.ts'
-import type { TaskRow } from './rows.ts'
+import { nameOf, within } from './keys.ts'
 import { readSnapshot } from './state.ts'
 import { done } from './transact.ts'
-
-/** Rows read at once: a dead letter may hold its body. */
-const PIECE = 64
 
 export async function ownCounts(tx: IDBTransaction, principal: string | null): Promise<OwnCounts> {
   const name = nameOf(principal)
@@ -18,18 +14,11 @@ export async function ownCounts(tx: IDBTransaction, principal: string | null): P
     pending += lane.pending
     inFlight += lane.inFlight
   }
-  return { pending, inFlight, exhausted: await deadOf(tx, name) }
-}
-
-async function deadOf(tx: IDBTransaction, name: TaskRow['principal']): Promise<number> {
-  const index = tx.objectStore('tasks').index('status')
-  let found = 0
-  for (let from: string | undefined; ; ) {
-    const lower = from === undefined ? ['EXHAUSTED'] : ['EXHAUSTED', from]
-    const range = IDBKeyRange.bound(lower, ['EXHAUSTED', []], from !== undefined)
-    const rows: TaskRow[] = await done(index.getAll(range, PIECE))
-    found += rows.filter((row) => row.principal === name).length
-    if (rows.length < PIECE) return found
-    from = rows.at(-1)?.taskId
-  }
+  const exhausted = await done(
+    tx
+      .objectStore('tasks')
+      .index('own')
+      .count(within(['EXHAUSTED', name])),
+  )
+  return { pending, inFlight, exhausted }
 }

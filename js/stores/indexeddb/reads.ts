@@ -1,9 +1,16 @@
 /** Questions: readonly transactions, no clock. */
 
-import { type Counts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
+import {
+  type Counts,
+  LIST_LOOKED_AT,
+  LOG_LENGTH,
+  type StoredTask,
+  type TaskFilter,
+  type TaskStore,
+} from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
-import { countsWith } from '../engine/row.ts'
+import { fits, rangeOf, statusesIn } from '../engine/listing.ts'
+import { COUNTER, countsWith } from '../engine/row.ts'
 import { inOrder, isReadable } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
@@ -45,37 +52,40 @@ async function find(
   )
 }
 
-async function list(
-  tx: IDBTransaction,
-  filter: Parameters<TaskStore['list']>[0],
-): Promise<Awaited<ReturnType<TaskStore['list']>>> {
-  const { principal, origin, limit, cursor } = filter
-  const isFalling = filter.order === 'falling'
+async function list(tx: IDBTransaction, filter: TaskFilter): Promise<Awaited<ReturnType<TaskStore['list']>>> {
+  const { principal, origin, cursor } = filter
+  const sign = filter.order === 'falling' ? -1 : 1
+  const inOrder = (a: string, b: string): number => (a < b ? -sign : sign)
   const { skewMs } = await readState(tx)
   const tasks = tx.objectStore('tasks')
-  const most = Math.max(1, limit)
-  const statuses = statusesIn(filter) ?? [undefined]
-  const isSlow = isLooked(filter)
-  const isFiltered = principal !== undefined || origin !== undefined || isSlow
-  const piece = isFiltered ? Math.max(PIECE, most + 1) : most + 1
-  const after = (from: string | undefined, status: string | undefined): Promise<TaskRow[]> => {
-    const range = keysOf(rangeOf(filter, from), status)
+  const most = Math.max(1, filter.limit)
+  const statuses = statusesIn(filter)
+  // without a principal there is no index: tasks are looked at one by one
+  const parts =
+    principal === undefined && statuses?.length !== 0
+      ? [[]]
+      : (statuses ?? STATUSES).map((status) => [status, nameOf(principal ?? null)])
+  const piece = Math.ceil(Math.max(PIECE, most + 1) / parts.length)
+  const after = (from: string | undefined, part: readonly IDBValidKey[]): Promise<TaskRow[]> => {
+    const range = keysOf(rangeOf(filter, from), part)
     if (!range) return Promise.resolve([])
-    const source = status === undefined ? tasks : tasks.index('status')
-    return isFalling ? lastOf(source, range, piece) : done(source.getAll(range, piece))
+    const source = part.length === 0 ? tasks : tasks.index('own')
+    return sign < 0 ? lastOf(source, range, piece) : done(source.getAll(range, piece))
   }
   const found: StoredTask[] = []
   let from = cursor
-  for (let left = isSlow ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; found.length <= most && left > 0; left -= piece) {
-    const all = (await Promise.all(statuses.map((status) => after(from, status)))).flat()
-    const rows = statuses.length > 1 ? all.sort(isFalling ? byFallingId : byId).slice(0, piece) : all
-    for (const row of rows) {
-      const isOwn = principal === undefined || row.principal === nameOf(principal)
-      if (!isOwn || (origin !== undefined && row.origin !== origin)) continue
-      const task = storedTask(usable(row), skewMs)
+  for (let left = LIST_LOOKED_AT; found.length <= most && left > 0; left -= piece * parts.length) {
+    const pages = await Promise.all(parts.map((part) => after(from, part)))
+    // all pages are known to the end of the first that goes on
+    const ends = pages.flatMap((rows) => (rows.length < piece ? [] : (rows.at(-1)?.taskId ?? [])))
+    const [end] = ends.sort(inOrder)
+    for (const row of pages.flat().sort((a, b) => inOrder(a.taskId, b.taskId))) {
+      if (end !== undefined && inOrder(end, row.taskId) < 0) break
+      const isAsked = (statuses?.includes(row.status) ?? true) && (origin === undefined || row.origin === origin)
+      const task = isAsked && storedTask(usable(row), skewMs)
       if (task && fits(task, filter)) found.push(task)
     }
-    from = rows.length < piece ? undefined : rows.at(-1)?.taskId
+    from = end
     if (from === undefined) break
   }
   const page = found.slice(0, most)
@@ -83,17 +93,16 @@ async function list(
   return { tasks: page, ...(last !== undefined && { cursor: last }) }
 }
 
-const byId = (a: TaskRow, b: TaskRow): number => (a.taskId < b.taskId ? -1 : 1)
-const byFallingId = (a: TaskRow, b: TaskRow): number => byId(b, a)
+const STATUSES = Object.keys(COUNTER)
 
-/** Keys of tasks, or with a status of the index by it; `undefined`: there is none between the two. */
+/** Keys of tasks, or of the index that begins with `part`; `undefined`: there is none between the two. */
 function keysOf(
   { above, from, below }: ReturnType<typeof rangeOf>,
-  status: string | undefined,
+  part: readonly IDBValidKey[],
 ): IDBKeyRange | undefined {
   const least = above ?? from ?? ''
   if (below !== undefined && below <= least) return undefined
-  const keyOf = (id: IDBValidKey): IDBValidKey => (status === undefined ? id : [status, id])
+  const keyOf = (id: IDBValidKey): IDBValidKey => (part.length === 0 ? id : [...part, id])
   // an array comes after every text
   return IDBKeyRange.bound(keyOf(least), keyOf(below ?? []), above !== undefined, below !== undefined)
 }
@@ -133,7 +142,7 @@ async function attempts(
   return { attempts: page, ...(last !== undefined && { cursor: String(last) }) }
 }
 
-async function history(tx: IDBTransaction, taskId: string): Promise<readonly AttemptLog[]> {
+async function history(tx: IDBTransaction, taskId: string, most = LOG_LENGTH): Promise<readonly AttemptLog[]> {
   const range = within([taskId])
   const store = tx.objectStore('attempts')
   const [row, keys, logs] = await Promise.all([
@@ -144,8 +153,8 @@ async function history(tx: IDBTransaction, taskId: string): Promise<readonly Att
   if (!row || !isReadable(row) || usable(row).isBroken) return []
   // notes count down from -1: they come first, the youngest before all others
   const noted = keys.filter((key) => ((key as readonly IDBValidKey[])[1] as number) < 0).length
-  const notes = logs.slice(0, noted).filter(soundLog).reverse()
-  const attempts = logs.slice(noted).filter(soundLog)
+  const notes = logs.slice(0, noted).filter(soundLog).reverse().slice(-most)
+  const attempts = logs.slice(noted).filter(soundLog).slice(-most)
   return inOrder(
     row.logged - attempts.length + 1,
     attempts,

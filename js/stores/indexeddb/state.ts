@@ -43,8 +43,6 @@ export interface State extends Counters {
   persistAsked: boolean
   /** Tasks that were put aside. Absent: none was. */
   unreadable?: number
-  /** `bytes` is of dead letters too. Absent: it was kept by a version that did not count them. */
-  countsDead?: true
 }
 
 /** A property that only the state has, of all records in `meta`. */
@@ -67,7 +65,6 @@ const FIRST: Omit<State, 'id'> = {
   guards: {},
   lanes: [],
   persistAsked: false,
-  countsDead: true,
 }
 
 /** The state of a database that is new. */

@@ -3,7 +3,7 @@
  * on it answers at once.
  */
 
-import type { NewTask, StoredTask } from '../../api/records.ts'
+import { laneName, type NewTask, type StoredTask } from '../../api/records.ts'
 import {
   type Claim,
   type Hint,
@@ -23,9 +23,10 @@ import { COUNTER, inTurn, isHoldOver, type LanePlace, type Place, readyAt } from
 import { wasSent } from '../engine/rules.ts'
 import type { Wait } from '../engine/step.ts'
 import { sumOfRequest } from '../engine/sums.ts'
+import { allot } from '../engine/sweep.ts'
 import { DueHeads, takes } from './due-heads.ts'
 import { HeldRows } from './held-rows.ts'
-import { everyTime, nameOf, ownName, within } from './keys.ts'
+import { everyTime, nameOf, ownName, shownName, within } from './keys.ts'
 import { comesAt, isPast, isShown, type Lane, placeOf } from './lane-rows.ts'
 import type { OrphanedLeases } from './presence.ts'
 import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow, textsOf } from './rows.ts'
@@ -54,7 +55,10 @@ export class Transaction extends HeldRows implements Tx {
   readonly #keepers = new Map<string, TaskRow>()
   /** Orders that have a task which is pending or in flight. */
   readonly #live = new Set<string>()
-  readonly #ended = new Map<Outlived, readonly TaskRow[]>()
+  /** The first to have ended of each kind and principal, and how many there are. */
+  readonly #ended = new Set<
+    readonly [kind: Outlived, principal: TaskRow['principal'], rows: TaskRow[], count: number]
+  >()
   #leased: readonly TaskRow[] = []
   #expired: readonly TaskRow[] = []
   #moments: Moments | undefined
@@ -227,20 +231,45 @@ export class Transaction extends HeldRows implements Tx {
 
   async #loadEnded(kind: Outlived): Promise<void> {
     const { statuses, before, surplus } = kind
-    const rows = await Promise.all(
-      statuses.map((status): TaskRow[] | Promise<TaskRow[]> => {
-        if (this.state[COUNTER[status]] === 0) return []
-        const range = surplus > 0 ? within([status]) : within([status], before)
-        return done(this.store('tasks').index('ended').getAll(range, SWEEP))
+    const index = this.store('tasks').index('ended')
+    const principals = new Set<TaskRow['principal']>()
+    this.lanes.each((lane) => principals.add(lane.principal))
+    const isMany = surplus > 0 && principals.size > 1
+    await Promise.all(
+      [...principals].map(async (principal): Promise<void> => {
+        const found = await Promise.all(
+          statuses.map(async (status): Promise<[TaskRow[], number]> => {
+            if (this.state[COUNTER[status]] === 0) return [[], 0]
+            const own = within([status, principal])
+            const asked = surplus > 0 ? own : within([status, principal], before)
+            // those of one principal need not be counted
+            return Promise.all([done(index.getAll(asked, SWEEP)), isMany ? done(index.count(own)) : surplus])
+          }),
+        )
+        const rows = found.flatMap(([rows]) => rows)
+        if (rows.length > 0) this.#ended.add([kind, principal, rows, found.reduce((sum, [, count]) => sum + count, 0)])
       }),
     )
-    this.#ended.set(kind, rows.flat().sort(byEnd))
   }
 
   oldest(kind: Outlived, most: number): TaskRow[] {
-    const rows = this.#ended.get(kind) ?? []
-    const aged = rows.filter(({ endedAt }) => endedAt !== null && endedAt < kind.before).length
-    return this.found(rows.slice(0, Math.min(most, Math.max(aged, kind.surplus))))
+    const owners = [...this.#ended].filter(([own]) => own === kind)
+    const isAged = ({ endedAt }: TaskRow): boolean => endedAt !== null && endedAt < kind.before
+    const doomed = owners
+      .flatMap(([, , rows]) => rows.filter(isAged))
+      .sort(byEnd)
+      .slice(0, most)
+    const left = owners.map(([, principal, rows, count]) => {
+      const others = rows.filter((row) => !doomed.includes(row))
+      return [principal, count - rows.length + others.length, others.sort(byEnd)] as const
+    })
+    left.sort(([a], [b]) => (laneName(shownName(a), '') < laneName(shownName(b), '') ? -1 : 1))
+    const surplus = Math.min(kind.surplus, most) - doomed.length
+    const lost = allot(
+      left.map(([principal, count]) => [principal, count]),
+      surplus,
+    )
+    return this.found([...doomed, ...left.flatMap(([principal, , rows]) => rows.slice(0, lost.get(principal)))])
   }
 
   endHolds(): void {
@@ -252,16 +281,20 @@ export class Transaction extends HeldRows implements Tx {
   }
 
   lapsed(alive: string): TaskRow[] {
-    const { now, orphaned } = this
-    const isOrphaned = ({ owner, guarded, token }: TaskRow): boolean =>
+    return this.#orChanged(this.#leased)
+      .filter((row) => row.leaseUntil !== null && (row.leaseUntil <= this.now || this.isGone(row, alive)))
+      .sort((a, b) => a.token - b.token)
+  }
+
+  isGone({ owner, guarded, token }: TaskRow, alive: string): boolean {
+    const { orphaned } = this
+    return (
       orphaned !== undefined &&
       guarded &&
       owner !== alive &&
       token <= orphaned.upTo &&
       orphaned.owners.includes(owner ?? '')
-    return this.#orChanged(this.#leased)
-      .filter((row) => row.leaseUntil !== null && (row.leaseUntil <= now || isOrphaned(row)))
-      .sort((a, b) => a.token - b.token)
+    )
   }
 
   late(): TaskRow[] {

@@ -60,6 +60,10 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
     const row = firstOf(wanted(), mayStart)
     if (!row) break
+    if (rows.tags?.isLate(row.lane, row.given.priority)) {
+      spoilt++
+      continue
+    }
     const reason = refusal(row, row.policy, now)
     if (!isReadable(row.given)) markUnreadable(rows, row, found)
     else if (reason) {

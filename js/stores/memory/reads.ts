@@ -1,8 +1,15 @@
 /** Rows as they leave the store, and pages of them. All that leaves or enters is a copy, so that no caller holds a part of a row. */
 
-import type { NewTask, StoredTask, TaskStore } from '../../api/store.ts'
+import {
+  LIST_LOOKED_AT,
+  LOG_LENGTH,
+  type NewTask,
+  type StoredTask,
+  type TaskFilter,
+  type TaskStore,
+} from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
-import { fits } from '../engine/listing.ts'
+import { fits, rangeOf } from '../engine/listing.ts'
 import { inOrder, isReadable } from '../engine/rules.ts'
 import { bodyBytes, isLive, type Row, type Rows } from './rows.ts'
 
@@ -31,24 +38,30 @@ export function findYoungest(rows: Rows, key: string, principal: string | null |
   return youngest
 }
 
-export function page(rows: Rows, filter: Parameters<TaskStore['list']>[0]): Awaited<ReturnType<TaskStore['list']>> {
-  const { origin, active, from = '', to, cursor } = filter
+export function page(rows: Rows, filter: TaskFilter): Awaited<ReturnType<TaskStore['list']>> {
+  const { origin, active, principal, cursor } = filter
   const isFalling = filter.order === 'falling'
-  const comesAfter = (a: string, b: string): boolean => (isFalling ? a < b : a > b)
   const limit = Math.max(1, filter.limit)
-  const found: Row[] = []
-  for (const row of rows.all()) {
-    if (!isReadable(row.given) || !matches(row, filter)) continue
-    if (cursor !== undefined && !comesAfter(row.taskId, cursor)) continue
-    if (row.taskId < from || (to !== undefined && row.taskId >= to)) continue
+  const { above, from: first = '', below } = rangeOf(filter, cursor)
+  const own = rows.ids.of(principal)
+  const low = above === undefined ? own.indexOf(first) : own.indexOf(above, true)
+  const high = below === undefined ? own.size : own.indexOf(below)
+  const tasks: StoredTask[] = []
+  let last = cursor
+  const most = Math.max(LIST_LOOKED_AT, limit + 1)
+  for (let looked = 0; looked < high - low; looked++) {
+    if (looked === most) return { tasks, ...(last !== undefined && { cursor: last }) }
+    const row = own.at(isFalling ? high - 1 - looked : low + looked)
     const { policy, reason } = row
-    if (!fits({ ...row.given, policy, reason }, filter) || (active && !isLive(row))) continue
-    if (origin === undefined || new URL(row.given.targetUrl).origin === origin) found.push(row)
+    const isAsked = isReadable(row.given) && matches(row, filter) && (!active || isLive(row))
+    const isOf = origin === undefined || new URL(row.given.targetUrl).origin === origin
+    if (isAsked && isOf && fits({ ...row.given, policy, reason }, filter)) {
+      if (tasks.length === limit) return { tasks, ...(last !== undefined && { cursor: last }) }
+      tasks.push(show(row))
+    }
+    last = row.taskId
   }
-  found.sort((a, b) => (comesAfter(b.taskId, a.taskId) ? -1 : 1))
-  const tasks = found.slice(0, limit).map(show)
-  const last = tasks.at(-1)
-  return found.length > limit && last ? { tasks, cursor: last.taskId } : { tasks }
+  return { tasks }
 }
 
 /** A cursor is the number of the last one shown, counted from the task's first: it stays right when older ones fall out. */
@@ -64,9 +77,10 @@ export function attemptsOf(
   return to < row.log.length ? { attempts, cursor: String(before + to) } : { attempts }
 }
 
-export function historyOf(row: Row | undefined): readonly AttemptLog[] {
+export function historyOf(row: Row | undefined, most: number = LOG_LENGTH): readonly AttemptLog[] {
   if (!row) return []
-  return inOrder(row.logged - row.log.length + 1, row.log, row.notes).map(copyOf)
+  const log = row.log.slice(-most)
+  return inOrder(row.logged - log.length + 1, log, row.notes.slice(-most)).map(copyOf)
 }
 
 /** A copy of plain data. (`structuredClone` is younger than the browsers this must run in.) */

@@ -16,8 +16,11 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Bucket } from '../engine/limits.ts'
+import { COUNTER } from '../engine/row.ts'
 import { type Note, noteOf, orderName, wasSent } from '../engine/rules.ts'
 import { pausedBy } from '../shared-settings.ts'
+import { Ids } from './by-id.ts'
+import { Tags } from './tags.ts'
 
 /** A task as it is kept. Instants are the store's. */
 export interface Row {
@@ -79,7 +82,7 @@ export interface Lane {
   heldUntil: number
   /** The end that no renewal of its hold passes. */
   holdEndsBy: number
-  /** Rises with each claim from any lane; 0: never served. */
+  /** Rises with each claim from any lane, 0: never served; in a store for everyone its tag (see `turns.ts`). */
   served: number
   /** Its tokens, where claims have given it a rate. */
   readonly bucket: Bucket
@@ -89,14 +92,6 @@ export interface Hint {
   readonly kind: 'due' | 'settled' | 'cancelled' | 'changed'
   readonly taskId?: string
 }
-
-const COUNTER = {
-  PENDING: 'pending',
-  IN_FLIGHT: 'inFlight',
-  SUCCEEDED: 'succeeded',
-  EXHAUSTED: 'exhausted',
-  CANCELLED: 'cancelled',
-} as const
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
 /** Whether its body takes room: a dead letter may be sent again. */
@@ -141,6 +136,8 @@ export class Rows {
   readonly homes: Map<string, number> = new Map()
   /** The lanes of all principals stand in one line. */
   readonly everyone: boolean
+  /** Absent: the store is not for everyone. */
+  readonly tags: Tags | undefined
   /** By id. */
   readonly pauses: Map<string, Pause> = new Map()
   /** By origin: the tokens that its lanes share, where claims have given it a rate. */
@@ -148,6 +145,7 @@ export class Rows {
   /** Told to listeners when the step is done. */
   hints: Hint[] = []
   readonly #all = new Map<string, Row>()
+  readonly ids: Ids<Row> = new Ids()
   readonly #byStatus: Readonly<Record<TaskStatus, Set<Row>>> = {
     PENDING: new Set(),
     IN_FLIGHT: new Set(),
@@ -164,6 +162,7 @@ export class Rows {
 
   constructor(everyone: boolean) {
     this.everyone = everyone
+    this.tags = everyone ? new Tags() : undefined
   }
 
   get(taskId: string): Row | undefined {
@@ -211,6 +210,7 @@ export class Rows {
 
   insert(row: Row): void {
     this.#all.set(row.taskId, row)
+    this.ids.add(row)
     const { principal, idempotencyKey } = row.given
     if (idempotencyKey !== null) this.#keys.set(JSON.stringify([principal, idempotencyKey]), row)
     row.lane.rows++
@@ -223,6 +223,7 @@ export class Rows {
     const wasLive = isLive(row)
     this.#leave(row)
     this.#all.delete(row.taskId)
+    this.ids.remove(row)
     this.#dropKey(row)
     this.counts.purged++
     row.lane.rows--
@@ -247,7 +248,8 @@ export class Rows {
     row.token = ++this.#lastToken
     row.owner = owner
     row.leaseEndsAt = now + leaseMs
-    row.lane.served = ++this.#lastServed
+    if (!this.tags) row.lane.served = ++this.#lastServed
+    else if (row.lane.pending > 0) this.tags.take(row.lane)
     row.lane.heldUntil = Number.NEGATIVE_INFINITY
     this.hints.push({ kind: 'changed', taskId: row.taskId })
   }
@@ -383,8 +385,12 @@ export class Rows {
 
   #count(row: Row, by: 1 | -1): void {
     this.counts[COUNTER[row.status]] += by
-    if (row.status === 'PENDING' && !row.unreadable) row.lane.pending += by
-    if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
-    if (takesRoom(row)) this.counts.bytes += by * bodyBytes(row)
+    const { lane } = row
+    if (row.status === 'PENDING' && !row.unreadable) lane.pending += by
+    if (row.status === 'IN_FLIGHT') lane.inFlight += by
+    if (!takesRoom(row)) return
+    this.counts.bytes += by * bodyBytes(row)
+    this.tags?.count(lane.principal, by)
+    if (by > 0 && row.status === 'PENDING' && !row.unreadable && lane.pending === 1) this.tags?.take(lane)
   }
 }

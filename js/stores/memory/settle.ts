@@ -1,17 +1,19 @@
 /** Tasks whose attempts have ended or go on, and what time alone does to tasks: retention, leases that ran out, deadlines. */
 
-import { principalIn } from '../../api/records.ts'
+import { laneName, principalIn } from '../../api/records.ts'
 import {
   type LaneHold,
   type Lease,
   type Settlement,
+  type Silence,
   type StoredTask,
   type StoreTerms,
   SWEEP,
+  type Trimmed,
   type Turn,
 } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
-import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
+import { endedInSilence, goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
 import { forgetBuckets } from './limits.ts'
 import { copyOf, show } from './reads.ts'
 import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
@@ -63,17 +65,18 @@ export interface Found {
   unreadable: number
 }
 
-/** Deletes what is past its retention; says how many of it were dead letters. */
-export function retain(rows: Rows, { retention }: StoreTerms, now: number): number {
+/** Deletes what is past its retention; says which of it were dead letters. */
+export function retain(rows: Rows, { retention }: StoreTerms, now: number): readonly Trimmed[] {
   const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
   for (const lane of rows.lanes.values()) rows.forgetLane(lane, now)
   forgetBuckets(rows, now)
   const terminal = [rows.of('SUCCEEDED'), rows.of('CANCELLED')]
   const deleted = trim(rows, terminal, now - terminalMs, maxTerminal, SWEEP, now)
-  return trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted, now)
+  const letters = trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted.length, now)
+  return letters.map(({ taskId, given: { principal } }) => ({ taskId, principal }))
 }
 
-/** Deletes those that ended before `before`, and the oldest of those beyond `most`. */
+/** Deletes those that ended before `before`, and beyond `most` the oldest of the principal that has most, one by one. */
 function trim(
   rows: Rows,
   kinds: readonly ReadonlySet<Row>[],
@@ -81,16 +84,31 @@ function trim(
   most: number,
   room: number,
   now: number,
-): number {
+): readonly Row[] {
   const size = kinds.reduce((sum, kind) => sum + kind.size, 0)
   // time only moves on between two endings, so the first of each is its oldest
   const isDue = size > most || kinds.some((kind) => [...first(kind)].some(({ endedAt }) => endedAt < before))
-  if (!isDue) return 0
+  if (!isDue) return []
   const all = kinds.flatMap((kind) => [...kind]).filter((row) => !rows.everyone || !isUntold(row))
   const oldestFirst = all.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
-  const doomed = oldestFirst.filter(({ endedAt }, i) => endedAt < before || i < size - most).slice(0, room)
+  const doomed = oldestFirst.filter(({ endedAt }) => endedAt < before).slice(0, room)
+  const left = oldestFirst.filter((row) => !doomed.includes(row))
+  const owned = new Map<string | null, number>()
+  const count = (row: Row, by: 1 | -1) => owned.set(row.given.principal, (owned.get(row.given.principal) ?? 0) + by)
+  for (const kind of kinds) for (const row of kind) count(row, 1)
+  for (const row of doomed) count(row, -1)
+  while (doomed.length < Math.min(room, size - most)) {
+    const owners = [...owned].filter(([owner]) => left.some(({ given }) => given.principal === owner))
+    const [first] = owners.sort(([a, as], [b, bs]) => bs - as || (laneName(a, '') < laneName(b, '') ? -1 : 1))
+    const at = left.findIndex(({ given }) => given.principal === first?.[0])
+    if (at < 0) break
+    for (const row of left.splice(at, 1)) {
+      doomed.push(row)
+      count(row, -1)
+    }
+  }
   for (const row of doomed) rows.remove(row, now)
-  return doomed.length
+  return doomed
 }
 
 function first(kind: ReadonlySet<Row>): readonly Row[] {
@@ -99,9 +117,13 @@ function first(kind: ReadonlySet<Row>): readonly Row[] {
 }
 
 /** Takes back leases that ran out, in the order in which they were given: the attempt counts, and its outcome is unknown. */
-export function takeBack(rows: Rows, found: Found, now: number): void {
+export function takeBack(rows: Rows, found: Found, now: number, silence: Silence | undefined): void {
   const lapsed = [...rows.of('IN_FLIGHT')].filter(({ leaseEndsAt }) => leaseEndsAt <= now)
   for (const row of lapsed.sort((a, b) => a.token - b.token)) {
+    if (endedInSilence(row.leaseEndsAt, silence, now)) {
+      row.leaseEndsAt = now + silence.graceMs
+      continue
+    }
     if (row.cancelRequested) rows.endUnasked(row, 'CANCELLED', undefined, now)
     else if (isSpent(row) || isLate(row, now) || !mayRepeat(row.given))
       rows.endUnasked(row, 'EXHAUSTED', 'outcome_unknown', now)

@@ -3,15 +3,17 @@
 import { Buffer } from 'node:buffer'
 import {
   type Counts,
+  LIST_LOOKED_AT,
+  LOG_LENGTH,
   type OwnCounts,
   type StoredTask,
-  TAGS_LOOKED_AT,
+  type TaskFilter,
   type TaskStore,
   type Untold,
 } from '../../api/store.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason } from '../../api/task.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
-import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
+import { fits, rangeOf, statusesIn } from '../engine/listing.ts'
 import { countsWith } from '../engine/row.ts'
 import { inOrder, type Note, noteOf } from '../engine/rules.ts'
 import { parsed, storedTask } from '../engine/shown.ts'
@@ -19,7 +21,7 @@ import { foundBody, soundLog } from '../engine/sound.ts'
 import { digest, idBytes, idText, isUuid, principalTag } from './names.ts'
 import type { Arg, Reply } from './port.ts'
 import type { Session } from './session.ts'
-import { keptIn, rowIn, STATUSES, schemaIn, smallBodyIn, statusIn, taskIn } from './task.ts'
+import { type Kept, keptIn, rowIn, STATUSES, schemaIn, smallBodyIn, statusIn, taskIn } from './task.ts'
 import { ownCountsIn } from './turn.ts'
 
 type Whole = Required<TaskStore>
@@ -60,57 +62,97 @@ export async function find(
 /** Tasks that are read at once where most may not fit. */
 const PIECE = 50
 
-export async function list(session: Session, filter: Filter): ReturnType<TaskStore['list']> {
-  const { principal, origin, from, to, limit, cursor } = filter
-  const most = Math.max(1, limit)
+export async function list(session: Session, filter: TaskFilter): ReturnType<TaskStore['list']> {
   const statuses = statusesIn(filter)
-    ?.map((status) => STATUSES.indexOf(status))
-    .join('')
-  // none of its statuses can be
-  if (statuses === '') return { tasks: [] }
-  const looks = isLooked(filter)
-  const isPicked = looks || [principal, origin, from, to].some((part) => part !== undefined)
+  if (statuses?.length === 0) return { tasks: [] }
+  const page = filter.idempotencyKey === undefined ? undefined : await keyed(session, filter, filter.idempotencyKey)
+  if (page) return page
+  const { cursor, from, to, limit, principal, order } = filter
+  const most = Math.max(1, limit)
+  const numbers = statuses?.map((status) => STATUSES.indexOf(status)).join('') ?? ''
+  const part = partOf(principal, statuses)
+  const { idempotencyKey, origin, policyId, reason, tags } = filter
+  const isPicked = [idempotencyKey, origin, policyId, reason, tags, from, to].some((given) => given !== undefined)
   const tasks: StoredTask[] = []
   let last = cursor
-  let [first, end] = endsOf(filter)
-  for (let left = looks ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; ) {
+  let [first, end] = endsOf(filter, part)
+  for (let left = Math.max(LIST_LOOKED_AT, most + 1); left > 0; ) {
     const piece = isPicked ? PIECE : most + 1 - tasks.length
-    const order = filter.order === 'falling' ? 'REV' : ''
-    const { said, offset } = await session.ask('list', order, first, end, String(piece), statuses ?? '')
-    const [found, rest] = said as readonly [Reply, Buffer]
-    const page = keptIn(found)
-    await session.learn(page)
-    for (const kept of page) {
+    const asked = [order === 'falling' ? 'REV' : '', part, first, end, String(piece), numbers]
+    const { said, offset } = await session.ask('list', ...asked)
+    const [found, rest, looked] = said as readonly [Reply, Buffer, number]
+    for (const kept of await learned(session, found)) {
       const task = taskIn(kept, session.records, offset)
-      const isOwn =
-        task &&
-        (principal === undefined || task.principal === principal) &&
-        !(from !== undefined && task.taskId < from) &&
-        !(to !== undefined && task.taskId >= to)
-      const isFound = isOwn && (origin === undefined || originIn(task.targetUrl) === origin) && fits(task, filter)
-      if (isOwn && looks) left--
+      const isFound = task && isAsked(task, filter)
       if (isFound && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
       if (isFound) tasks.push(task)
       last = kept.taskId
     }
     if (rest.length === 0) return { tasks }
-    first = bound('(', rest)
+    left -= looked
+    first = bound('(', part, rest)
     last = idText(rest)
   }
   return { tasks, ...(last !== undefined && { cursor: last }) }
 }
 
-type Filter = Parameters<TaskStore['list']>[0]
+async function learned(session: Session, found: Reply): Promise<readonly Kept[]> {
+  const page = keptIn(found)
+  await session.learn(page)
+  return page
+}
 
-const bound = (sign: '(' | '[', id: Buffer): Buffer => Buffer.concat([Buffer.from(sign), id])
+/** Whether a task is what is asked for, its status aside. */
+const isAsked = (task: StoredTask, filter: TaskFilter): boolean =>
+  (filter.principal === undefined || task.principal === filter.principal) &&
+  (filter.from === undefined || task.taskId >= filter.from) &&
+  (filter.to === undefined || task.taskId < filter.to) &&
+  (filter.origin === undefined || originIn(task.targetUrl) === filter.origin) &&
+  fits(task, filter)
+
+/** The page of those with a key; undefined: so many were cancelled under it that they are looked for among all. */
+async function keyed(session: Session, filter: TaskFilter, key: string): Promise<Page | undefined> {
+  const { principal, limit, order = 'rising' } = filter
+  const tag = principal === undefined ? '' : principalTag(principal)
+  const { said, offset } = await session.ask('keyed', digest(key), tag, String(LIST_LOOKED_AT))
+  if (!Array.isArray(said)) return undefined
+  const found = (await learned(session, said)).flatMap((kept) => taskIn(kept, session.records, offset) ?? [])
+  const { above = '', from = '', below } = rangeOf(filter, filter.cursor)
+  const isIn = (id: string): boolean => id > above && id >= from && (below === undefined || id < below)
+  const statuses = statusesIn(filter)
+  const own = found.filter(
+    (task) => isIn(task.taskId) && (statuses?.includes(task.status) ?? true) && isAsked(task, filter),
+  )
+  const sign = order === 'falling' ? -1 : 1
+  own.sort((a, b) => (a.taskId < b.taskId ? -sign : sign))
+  const tasks = own.slice(0, Math.max(1, limit))
+  const last = tasks.length < own.length ? tasks.at(-1)?.taskId : undefined
+  return { tasks, ...(last !== undefined && { cursor: last }) }
+}
+
+type Page = Awaited<ReturnType<TaskStore['list']>>
+
+/** The parts of the set of lists: see lua/rows.lua. */
+const [OWN, OWN_DEAD, DEAD] = [1, 2, 3].map((byte) => Buffer.of(byte)) as [Buffer, Buffer, Buffer]
+const NOTHING = Buffer.alloc(0)
+
+function partOf(principal: string | null | undefined, statuses: readonly TaskStatus[] | undefined): Buffer {
+  const isDead = statuses?.length === 1 && statuses[0] === 'EXHAUSTED'
+  if (principal === undefined) return isDead ? DEAD : NOTHING
+  return Buffer.concat([isDead ? OWN_DEAD : OWN, principalTag(principal)])
+}
+
+const bound = (sign: '(' | '[', ...parts: readonly Buffer[]): Buffer => Buffer.concat([Buffer.from(sign), ...parts])
+/** Comes after every id. */
+const LAST = Buffer.alloc(17, 0xff)
 
 /** Where the list begins and where it ends, among the ids as they are kept. A bound that is no UUID is kept to when tasks are read. */
-function endsOf(filter: Filter): readonly [Arg, Arg] {
+function endsOf(filter: TaskFilter, part: Buffer): readonly [Arg, Arg] {
   const { cursor } = filter
   const { from, below, above } = rangeOf(filter, cursor)
   const isAt = (id: string | undefined): id is string => id !== undefined && (id === cursor || isUuid(id))
-  const low = isAt(above) ? bound('(', idBytes(above)) : isAt(from) ? bound('[', idBytes(from)) : '-'
-  const high = isAt(below) ? bound('(', idBytes(below)) : '+'
+  const low = isAt(above) ? bound('(', part, idBytes(above)) : bound('[', part, isAt(from) ? idBytes(from) : NOTHING)
+  const high = bound('(', part, isAt(below) ? idBytes(below) : LAST)
   return filter.order === 'falling' ? [high, low] : [low, high]
 }
 
@@ -120,8 +162,8 @@ interface History {
   readonly notes: readonly Note[]
 }
 
-async function linesOf(session: Session, taskId: string): Promise<History> {
-  const { said } = await session.ask('history', idBytes(taskId))
+async function linesOf(session: Session, taskId: string, most: number = LOG_LENGTH): Promise<History> {
+  const { said } = await session.ask('history', idBytes(taskId), String(most))
   const [head, lines, youngest] = said as readonly [Buffer | undefined, readonly Buffer[], Buffer]
   if (!head) return { first: 1, attempts: [], notes: [] }
   const [logged, kept] = [head.readUInt32BE(0), head.readUInt32BE(4)]
@@ -163,9 +205,14 @@ export async function attempts(
   return { attempts: all.slice(from, to), ...(to < all.length && { cursor: String(first - 1 + to) }) }
 }
 
-export async function history(session: Session, taskId: string): Promise<readonly AttemptLog[]> {
-  const { first, attempts: all, notes } = await linesOf(session, taskId)
+export async function history(session: Session, taskId: string, most?: number): Promise<readonly AttemptLog[]> {
+  const { first, attempts: all, notes } = await linesOf(session, taskId, most)
   return inOrder(first, all, notes)
+}
+
+export async function now(session: Session): Promise<number> {
+  const { said } = await session.ask('now')
+  return (said as readonly [Buffer])[0].readDoubleBE(0)
 }
 
 export async function counts(session: Session): Promise<Counts> {

@@ -10,6 +10,7 @@ import {
   MOST_REFUNDS,
   NOTES_LENGTH,
   SHUT_LOOKED_AT,
+  SILENCE_MS,
   SWEEP,
 } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
@@ -54,6 +55,7 @@ const LEAP = 2 ** 20
 const VALUES: Readonly<Record<string, number | string>> = {
   STEP_MS: CLOCK_STEP_MS,
   CHANCE_MS,
+  SILENCE_MS,
   LOG_LENGTH,
   NOTES_LENGTH,
   SWEEP,
@@ -108,7 +110,7 @@ export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS,
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
 export const keysOf = (name: string): readonly string[] =>
-  [...'mtrebadziokxypwnlquvjhfgsESWc'].map((letter) => `{redrive:${name}}:${letter}`)
+  [...'mtrebadziokxypwnlquvjhfgsESWLDXc'].map((letter) => `{redrive:${name}}:${letter}`)
 
 export const channelOf = (name: string): string => `{redrive:${name}}:h`
 /** Where messages between processes are heard. */
@@ -117,7 +119,7 @@ export const messagesOf = (name: string): string => `{redrive:${name}}:v`
 /** The commands that the scripts give: a test holds this list to their text. */
 export const COMMANDS: readonly string[] = (
   'GET SET HGET HMGET HSET HDEL HINCRBY HLEN HKEYS HVALS HGETALL HEXISTS HSCAN ' +
-  'ZADD ZREM ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ZCARD ZCOUNT ZSCORE TIME INFO SPUBLISH'
+  'ZADD ZREM ZINCRBY ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ZCARD ZCOUNT ZSCORE TIME INFO SPUBLISH'
 ).split(' ')
 
 /** Says which of the commands in ARGV its user may not give. */

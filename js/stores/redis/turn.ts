@@ -11,6 +11,7 @@ import {
   type Lease,
   type Settlement,
   type Step,
+  type Trimmed,
   type Turn,
   UNTOLD_COUNTED,
 } from '../../api/store.ts'
@@ -18,7 +19,7 @@ import { type Limit, limitsIn } from '../engine/limits.ts'
 import { boundsOf } from '../engine/lineup.ts'
 import { wasSent } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
-import { idBytes, principalTag } from './names.ts'
+import { idBytes, idText, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, Reply } from './port.ts'
 import { turnScript } from './scripts.ts'
@@ -51,10 +52,11 @@ export async function turn(session: Session, step: Step): Promise<Turn> {
   }
 }
 
-function argsOf({ owner, settle, hold = [], renew, claim }: Step, everyone: boolean): Arg[] {
-  const head = new Packer(64)
+function argsOf({ owner, settle, hold = [], renew, claim, silence }: Step, everyone: boolean): Arg[] {
+  const head = new Packer(80)
     .u32(settle.length, hold.length, renew.length)
     .u8(claim ? 1 : 0)
+    .f64(silence?.since ?? MANY, silence?.graceMs ?? 0)
     .text(owner)
     .done()
   return [
@@ -144,7 +146,7 @@ interface Read {
 }
 
 async function readTurn(session: Session, step: Step, answer: readonly Reply[]): Promise<Read> {
-  const [head, settled, renewed, claims, ends, lanes, tokens] = answer
+  const [head, settled, renewed, claims, ends, lanes, tokens, letters] = answer
   const state = head as Buffer
   const claimed = keptIn(claims as Reply)
   const ended = keptIn(ends as Reply)
@@ -165,7 +167,8 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
       given.push({ task, lease, dueAt: row.turnAt, ...(body && { body }) })
     } else damaged.push(new Packer(32).f64(lease.token).bytes(idBytes(kept.taskId)).done())
   }
-  const [trimmed, unreadable, untold] = [counters(0), counters(1), Math.min(UNTOLD_COUNTED, counters(10))]
+  const trimmed = trimmedIn(letters as readonly Buffer[])
+  const [unreadable, untold] = [counters(1), Math.min(UNTOLD_COUNTED, counters(10))]
   const made: Turn = {
     now: now - offset,
     settled: [...(settled as Buffer)].map((code) => SETTLED[code] as Turn['settled'][number]),
@@ -184,12 +187,16 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
       purged: counters(7),
       bytes: counters(8),
     },
-    ...(trimmed > 0 && { trimmed }),
+    ...(trimmed.length > 0 && { trimmed }),
     ...(unreadable > 0 && { unreadable }),
     ...(untold > 0 && { untold }),
   }
   return { made, damaged }
 }
+
+/** Dead letters that were deleted: of each its lane and its id. */
+const trimmedIn = (letters: readonly Buffer[]): readonly Trimmed[] =>
+  letters.flatMap((id, i) => (i % 2 ? { taskId: idText(id), principal: principalIn(String(letters[i - 1])) } : []))
 
 /** Offsets in a lane, as lua/lanes.lua packs it. */
 const LANE = {

@@ -113,7 +113,7 @@ export const soonestReady = (database: Database, except: Iterable<string> = []):
 
 /** When the first of a kind ended; null: there is none. */
 export const firstEnded = (database: Database, deadLetters: 0 | 1): number | null =>
-  least(database, `SELECT endedAt AS at ${ENDED}`, deadLetters)
+  least(database, `SELECT endedAt AS at FROM tasks INDEXED BY tasks_ended ${ENDED}`, deadLetters)
 
 const least = (database: Database, sql: string, ...values: readonly Value[]): number | null =>
   instantIn(database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`, ...values)?.at)

@@ -118,7 +118,7 @@ export class HeldLanes {
 
   /** Writes it where it costs less. */
   #hasTakenIn({ lane, arrivals }: Held): boolean {
-    return arrivals !== undefined && writeArrivals(this.#database, this.#now, lane, arrivals)
+    return arrivals !== undefined && arrivals.length > 0 && writeArrivals(this.#database, this.#now, lane, arrivals)
   }
 
   #past(principal: string | null): Held[] {

@@ -1,29 +1,19 @@
 /** Questions: no transaction, each one statement (or two over rows that do not change). */
 
-import {
-  type Counts,
-  LOG_LENGTH,
-  NOTES_LENGTH,
-  RECORD_SCHEMA,
-  type StoredTask,
-  TAGS_LOOKED_AT,
-  type TaskStore,
-} from '../../api/store.ts'
+import { type Counts, LOG_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
 import { countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
 import { parsed, storedTask } from '../engine/shown.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
-import { type Database, LIMIT, type Value } from './database.ts'
+import { type Database, LIMIT, where } from './database.ts'
+import { list } from './list.ts'
 import { ownCounts } from './own-counts.ts'
-import { allFound, rowById, type TaskRow } from './rows.ts'
+import { allFound, rowById } from './rows.ts'
 import { readState } from './state.ts'
 import { NUMBERED } from './tables.ts'
 
-/** Rows read at once where most may not fit. */
-const PIECE = 50
 const READABLE = `recordSchema <= ${RECORD_SCHEMA}`
 const ROW = `SELECT row FROM tasks WHERE id = ? AND ${READABLE}`
 
@@ -41,7 +31,7 @@ function body(database: Database, taskId: string): Uint8Array | undefined {
 function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {
   const { sql, values } = where(
     { 'idempotencyKey = ?': idempotencyKey, 'principal IS ?': principal },
-    `status <> 'CANCELLED' AND ${READABLE}`,
+    `(status = 'CANCELLED') = 0 AND ${READABLE}`,
   )
   for (const row of allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id DESC`, ...values)) {
     const task = storedTask(row)
@@ -49,44 +39,6 @@ function find(database: Database, idempotencyKey: string, principal?: string | n
   }
   return undefined
 }
-
-function list(database: Database, filter: Parameters<TaskStore['list']>[0]): Awaited<ReturnType<TaskStore['list']>> {
-  const { principal, origin, limit, cursor } = filter
-  const [direction, inOrder] = filter.order === 'falling' ? (['DESC', byFallingId] as const) : (['', byId] as const)
-  const after = (id: string | undefined, status: string | undefined, count: number): TaskRow[] => {
-    const { above, from, below } = rangeOf(filter, id)
-    const { sql, values } = where(
-      {
-        ...{ 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin },
-        ...{ 'id > ?': above, 'id >= ?': from, 'id < ?': below },
-      },
-      // nothing comes after an id that is no text: a page would end with it for ever
-      `${READABLE} AND typeof(id) = 'text'`,
-    )
-    return allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id ${direction} ${LIMIT}`, ...values, count)
-  }
-  const statuses = statusesIn(filter) ?? [undefined]
-  const most = Math.max(1, limit)
-  const isSlow = isLooked(filter)
-  const piece = isSlow ? PIECE : most + 1
-  const tasks: StoredTask[] = []
-  let last = cursor
-  for (let left = isSlow ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; left -= piece) {
-    const rows = statuses.flatMap((status) => after(last, status, piece)).sort(inOrder)
-    for (const row of rows.slice(0, piece)) {
-      const task = storedTask(row)
-      const isWanted = task && fits(task, filter)
-      if (isWanted && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
-      if (isWanted) tasks.push(task)
-      last = row.taskId
-    }
-    if (rows.length < piece) return { tasks }
-  }
-  return { tasks, ...(last !== undefined && { cursor: last }) }
-}
-
-const byId = (a: TaskRow, b: TaskRow): number => (a.taskId < b.taskId ? -1 : 1)
-const byFallingId = (a: TaskRow, b: TaskRow): number => byId(b, a)
 
 function attempts(
   database: Database,
@@ -108,12 +60,14 @@ function attempts(
 
 type Noted = AttemptLog & { readonly after?: number }
 
-function history(database: Database, taskId: string): readonly AttemptLog[] {
-  const rows = database.all<{ n: number; log: string }>(
-    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} ORDER BY n ${LIMIT}`,
-    taskId,
-    LOG_LENGTH + NOTES_LENGTH,
-  )
+function history(database: Database, taskId: string, most: number = LOG_LENGTH): readonly AttemptLog[] {
+  const youngest = (which: string): { n: number; log: string }[] =>
+    database.all(
+      `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} AND n ${which} ${LIMIT}`,
+      taskId,
+      Math.min(most, LOG_LENGTH),
+    )
+  const rows = [...youngest('<= 0 ORDER BY n'), ...youngest('> 0 ORDER BY n DESC').reverse()]
   const lines = rows.flatMap(({ n, log: text }) => {
     const log = soundLog(parsed(text)) as Noted | undefined
     return log ? [{ n, log }] : []
@@ -163,19 +117,4 @@ export const reads: Reads<Database> = {
   counts,
   countsOf: ownCounts,
   unreadable,
-}
-
-/** The conditions of a filter: those that are given, joined by AND. */
-export interface Where {
-  readonly sql: string
-  readonly values: readonly Value[]
-}
-
-/** Each condition has one `?`; one whose value is undefined is left out. */
-export function where(conditions: Readonly<Record<string, Value | undefined>>, always = 'TRUE'): Where {
-  const given = Object.entries(conditions).filter((entry): entry is [string, Value] => entry[1] !== undefined)
-  return {
-    sql: ['WHERE', [always, ...given.map(([sql]) => sql)].join(' AND ')].join(' '),
-    values: given.map(([, value]) => value),
-  }
 }

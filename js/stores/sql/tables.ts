@@ -19,8 +19,7 @@ export const WAITING = "status = 'PENDING' AND dueAt IS NOT NULL AND aside = 0"
 /** Tasks that keep their key, and their place in their order: not those that were put aside as damaged. */
 export const KEEPING: string = `(aside = 0 OR recordSchema BETWEEN ${RECORD_SCHEMA + 1} AND ${LATEST_SCHEMA})`
 /** Tasks that retention may delete: dead letters (1), or what has succeeded or was cancelled (0). */
-export const ENDED =
-  "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
+export const ENDED = "WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
 /** Lines of a history whose number is one: other code may have written anything there. */
 export const NUMBERED = "typeof(n) = 'integer' AND n BETWEEN -1000000000 AND 1000000000"
 /** Tasks that a deadline may end. */
@@ -165,3 +164,13 @@ ALTER TABLE tasks ADD COLUMN requestSum INTEGER;
 `
 /** The first layout whose rows have them. `addSums` gives them to others. */
 export const WITH_SUMS = 4
+
+/** Lists of one principal, and of all dead letters, are read by an index, by a key is found what was cancelled, too, and retention finds the oldest of a principal. */
+export const LISTS: string = `
+DROP INDEX tasks_by_status;
+CREATE INDEX tasks_own ON tasks (status, principal, id);
+CREATE INDEX tasks_dead ON tasks (id) WHERE status = 'EXHAUSTED';
+DROP INDEX tasks_keys;
+CREATE INDEX tasks_keys ON tasks (idempotencyKey, status = 'CANCELLED', principal) WHERE idempotencyKey IS NOT NULL;
+CREATE INDEX tasks_ended_own ON tasks (status = 'EXHAUSTED', principal, endedAt, seq) WHERE endedAt IS NOT NULL AND aside = 0;
+`

@@ -5,7 +5,7 @@
  * SQLite answers at once: nothing has to be loaded ahead, and each question is asked when its answer is needed.
  */
 
-import { type NewTask, principalIn, type StoredTask } from '../../api/records.ts'
+import { laneName, type NewTask, principalIn, type StoredTask } from '../../api/records.ts'
 import {
   CHANCE_MS,
   type Claim,
@@ -28,12 +28,12 @@ import { wasSent } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
 import { foundBody } from '../engine/sound.ts'
 import { sumOfRequest } from '../engine/sums.ts'
-import { type Database, LIMIT, type Value } from './database.ts'
+import { allot, type Owned } from '../engine/sweep.ts'
+import { type Database, LIMIT, type Value, where } from './database.ts'
 import { DueHeads, momentsOf } from './due.ts'
 import { HeldLanes } from './held-lanes.ts'
 import type { LaneRow } from './lane-rows.ts'
 import { firstHead, leastTried } from './line.ts'
-import { where } from './reads.ts'
 import { allFound, insertRow, rowById, rowFound, rowsFound, type TaskRow, updateRow } from './rows.ts'
 import { readState, type State, type StoreClock, shiftInstants, writeState } from './state.ts'
 import { ENDED, EXPIRING, KEEPING, LIVE, NUMBERED } from './tables.ts'
@@ -44,6 +44,16 @@ const IN_ORDER = `FROM tasks WHERE principal IS ? AND orderKey = ? AND ${LIVE} A
 const MOST_AT_HAND = 65_536
 
 type Work = (rows: readonly TaskRow[]) => void
+
+export interface Owner {
+  readonly principal: string | null
+  readonly count: number
+}
+
+export const byName = (owners: readonly Owner[]): Owned<string | null> =>
+  owners
+    .map(({ principal, count }) => [principal, count] as const)
+    .sort(([a], [b]) => (laneName(a, '') < laneName(b, '') ? -1 : 1))
 
 /** How lanes stand in a database, as of the transaction that asks. */
 export type LineupOf = (database: Database, state: State) => Lineup
@@ -117,7 +127,7 @@ export class Transaction implements Tx {
     if (idempotencyKey === null) return undefined
     return allFound(
       this.database,
-      `SELECT * FROM tasks WHERE idempotencyKey = ? AND principal IS ? AND status <> 'CANCELLED' AND ${KEEPING}`,
+      `SELECT * FROM tasks WHERE idempotencyKey = ? AND (status = 'CANCELLED') = 0 AND principal IS ? AND ${KEEPING}`,
       idempotencyKey,
       principal,
     ).find((row) => !isDamaged(this, row))
@@ -227,13 +237,46 @@ export class Transaction implements Tx {
     this.#lanes.changed(lane)
   }
 
-  /** Those that ended before `before`, or the `surplus` that ended first. `from`: which may be deleted. */
-  oldest({ statuses, before, surplus }: Outlived, most: number, from: string = ENDED): TaskRow[] {
+  /** `ended`: which may be deleted. */
+  oldest({ statuses, before, surplus }: Outlived, most: number, ended: string = ENDED): TaskRow[] {
+    const { database } = this
     const isLetter = statuses[0] === 'EXHAUSTED' ? 1 : 0
-    const order = `ORDER BY endedAt, seq ${LIMIT}`
-    const aged = rowsFound(this.database, `${from} AND endedAt < ? ${order}`, isLetter, before, most)
-    if (surplus <= aged.length) return aged
-    return rowsFound(this.database, `${from} ${order}`, isLetter, Math.min(surplus, most))
+    const aged = `FROM tasks INDEXED BY tasks_ended ${ended} AND endedAt < ? ORDER BY endedAt, seq ${LIMIT}`
+    const doomed = rowsFound(database, aged, isLetter, before, most)
+    const total = Math.min(surplus, most)
+    if (total <= doomed.length) return doomed
+    const own = `FROM tasks INDEXED BY tasks_ended_own ${ended} AND principal IS ? ORDER BY endedAt, seq ${LIMIT} OFFSET CAST(? AS INTEGER)`
+    // those that are doomed by now are the oldest of each
+    const gone = new Map<string | null, number>()
+    for (const { principal } of doomed) gone.set(principal, (gone.get(principal) ?? 0) + 1)
+    // each that loses one is among so many, or of those before it none may be deleted
+    let owned = this.owned(isLetter, total + 64)
+    while (doomed.length < total && owned.length > 0) {
+      const left = owned.map(([owner, count]) => [owner, count - (gone.get(owner) ?? 0)] as const)
+      const lost = allot(left, total - doomed.length)
+      // of an owner of whom fewer are found no others may be deleted
+      owned = owned.filter(([owner], i) => {
+        const count = lost.get(owner) ?? 0
+        const before = gone.get(owner) ?? 0
+        const found = count > 0 ? rowsFound(database, own, isLetter, owner, count, before) : []
+        doomed.push(...found)
+        gone.set(owner, before + found.length)
+        return found.length === count && count < (left[i]?.[1] ?? 0)
+      })
+    }
+    return doomed
+  }
+
+  /** The principals that have most of the dead letters (1), or of what has succeeded or was cancelled (0), by name. */
+  protected owned(isLetter: 0 | 1, most: number): Owned<string | null> {
+    const ended = `FROM tasks INDEXED BY tasks_ended_own ${ENDED}`
+    const at = (order: string) =>
+      this.database.one<Owner>(`SELECT principal ${ended} ORDER BY principal ${order} LIMIT 1`, isLetter)?.principal
+    const [first, last] = [at(''), at('DESC')]
+    // most stores have one principal's tasks, which need not be counted
+    if (first === last) return first === undefined ? [] : [[first, Number.MAX_SAFE_INTEGER]]
+    const counted = `SELECT principal, count(*) AS count ${ended} GROUP BY principal ORDER BY count DESC, principal ${LIMIT}`
+    return byName(this.database.all<Owner>(counted, isLetter, most))
   }
 
   endHolds(): void {
@@ -254,6 +297,10 @@ export class Transaction implements Tx {
     if (orphaned.length === 0) return rowsFound(this.database, `${leases} AND leaseUntil <= ? ORDER BY token`, this.now)
     const over = '(leaseUntil <= ? OR owner IN (SELECT value FROM json_each(?)))'
     return rowsFound(this.database, `${leases} AND ${over} ORDER BY token`, this.now, JSON.stringify(orphaned))
+  }
+
+  isGone({ owner }: TaskRow, alive: string): boolean {
+    return owner !== null && owner !== alive && this.orphaned.includes(owner)
   }
 
   late(): TaskRow[] {

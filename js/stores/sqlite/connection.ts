@@ -1,10 +1,14 @@
 /** A connection to the file, and its prepared statements, kept by their text. */
 
+import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { Database } from '../sql/database.ts'
 
 /** How long a statement waits for another process's transaction, while all else of this process stands still. See `line.ts`. */
 export const BUSY_TIMEOUT_MS = 4
+
+/** A quarter of what is kept for a full disk (`disk-reserve.ts`): the rest is for the steps themselves. */
+const MOST_UNSETTLED = 2 ** 18
 
 export class Connection implements Database {
   readonly #connection: DatabaseSync
@@ -36,7 +40,11 @@ export class Connection implements Database {
       this.exec('RELEASE apart')
       return result
     } catch (error) {
-      this.exec('ROLLBACK TO apart; RELEASE apart')
+      try {
+        this.exec('ROLLBACK TO apart; RELEASE apart')
+      } catch {
+        // a full disk has ended the whole transaction: that is what is to be told
+      }
       throw error
     }
   }
@@ -65,6 +73,12 @@ export class Connection implements Database {
       this.exec('PRAGMA journal_size_limit = -1')
       return this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(RESTART)')?.busy === 0
     })
+  }
+
+  /** Writes the log into the file where much of it has no place there yet: what that takes is not to be wanting when the disk is full. */
+  settleLog(path: string): void {
+    const missing = this.pragma('page_count') * this.pragma('page_size') - statSync(path).size
+    if (missing > MOST_UNSETTLED) this.#atOnce(() => this.one('PRAGMA wal_checkpoint(PASSIVE)') !== undefined)
   }
 
   /**
@@ -103,7 +117,7 @@ export class Connection implements Database {
   }
 
   /** The number that `PRAGMA name` gives. */
-  pragma(name: 'user_version' | 'application_id' | 'data_version' | 'page_count'): number {
+  pragma(name: 'user_version' | 'application_id' | 'data_version' | 'page_count' | 'page_size'): number {
     return this.one<Readonly<Record<string, number>>>(`PRAGMA ${name}`)?.[name] ?? 0
   }
 

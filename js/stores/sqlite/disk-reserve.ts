@@ -24,6 +24,8 @@ import { isRoot } from './open.ts'
 
 /** A turn that ends 64 tasks of 5 kB writes half of it into the log, one that ends a task of a megabyte all of it. */
 const BYTES = 2 ** 20
+/** Four times the log of a large disk. */
+const TIGHT = 2 ** 26
 /** Most turns write no more. */
 const PIECE = 2 ** 17
 
@@ -68,14 +70,27 @@ export class DiskReserve {
     }
   }
 
+  /** Whether the disk may soon be full: from here on nothing is to need more room than the reserve has. */
+  isTight(): boolean {
+    return this.#free() < TIGHT
+  }
+
   /** Takes back what there is room for. Says whether that made it whole, with as much again to spare. */
   hasRoom(): boolean {
     try {
       this.keep()
-      const { bavail, bsize } = statfsSync(dirname(this.#path))
-      return bavail * bsize >= BYTES
+      return this.#free() >= BYTES
     } catch {
       return false
+    }
+  }
+
+  #free(): number {
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#path))
+      return bavail * bsize
+    } catch {
+      return 0
     }
   }
 

@@ -27,6 +27,8 @@ const GOES_ON = 'what is stored goes on for a while in room that was kept for it
 interface Urgency {
   /** Takes what is new: it is on the disk, not only with the system, when it resolves, and gets nothing of the reserve. */
   readonly durable?: boolean
+  /** Stores little, which says how all else goes on: it gets of the reserve what it needs. */
+  readonly arranges?: boolean
   /** Its deletions were asked for: nothing is left of what it deletes. */
   readonly erases?: boolean
 }
@@ -101,13 +103,13 @@ export class StoreFile {
 
   /** One transaction, and then what it changed is told. */
   async write<T>(work: (tx: FileTransaction) => T, urgency: Urgency = {}): Promise<T> {
-    const { durable = false } = urgency
+    const { durable = false, arranges = false } = urgency
     const { result } = await this.#run(() => {
       for (;;) {
         const done = this.#writeOnce(work, urgency)
         if (done) return done
       }
-    }, durable)
+    }, durable && !arranges)
     // nothing is said to last that is in a file without a path
     if (durable && !this.#file.isCurrent) await this.#run(() => this.#file.connect(true))
     return result
@@ -167,13 +169,15 @@ export class StoreFile {
   /** `undefined`: nothing was done, since another process has moved everything out of the file meanwhile. */
   #writeOnce<T>(
     work: (tx: FileTransaction) => T,
-    { durable = false, erases = false }: Urgency,
+    { durable = false, arranges = false, erases = false }: Urgency,
   ): Transacted<T> | undefined {
     const database = this.#file.connect(durable)
-    if (durable) this.#reserve.keep()
+    const isNew = durable && !arranges
+    if (isNew) this.#reserve.keep()
     database.waitForDisk(durable)
     const done = this.#transact(database, work)
     if (!done) return
+    if (isNew && this.#reserve.isTight()) database.settleLog(this.path)
     tell(this.#name, done.hints)
     if (this.#remains) this.#erase(database, erases)
     return done

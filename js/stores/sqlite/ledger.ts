@@ -1,13 +1,14 @@
 /** The ledger of a file for everyone: what its transactions keep beside tasks and lanes. */
 
-import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
+import { type NewTask, originIn, PLAIN_SCHEMA, principalIn } from '../../api/records.ts'
 import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
 import type { Ledger } from '../engine/ledger.ts'
+import type { Owned } from '../engine/sweep.ts'
 import { soonestFirst } from '../engine/view.ts'
 import type { LaneRow } from '../sql/lane-rows.ts'
 import type { TaskRow } from '../sql/rows.ts'
 import type { State } from '../sql/state.ts'
-import type { Transaction } from '../sql/transaction.ts'
+import { byName, type Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
 import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
 import { markUntold, untoldCount } from './untold.ts'
@@ -30,6 +31,30 @@ export class FileLedger implements Ledger {
 
   count(row: TaskRow, by: 1 | -1): void {
     this.#shares.count(row, by)
+    if (by < 0 || row.status !== 'PENDING' || row.aside) return
+    const lane = this.#tx.lane(row)
+    if (lane.pending === 1) this.#takeTag(lane)
+  }
+
+  tagAfter(lane: LaneRow): number {
+    if (lane.pending > 0) this.#takeTag(lane)
+    return lane.served
+  }
+
+  isLate(lane: LaneRow, rank: number): boolean {
+    const { state } = this.#tx
+    if (lane.served < state.lastServed) {
+      this.#takeTag(lane)
+      this.#tx.saveLane(lane)
+      if (lane.served > state.lastServed) return true
+    }
+    // those of a higher priority go before their turn
+    if (rank >= 0) state.lastServed = lane.served
+    return false
+  }
+
+  #takeTag(lane: LaneRow): void {
+    lane.served = this.#shares.takeTag(shareOfPrincipal(principalIn(lane.name)), this.#tx.state.lastServed)
   }
 
   refusal({ taskId, principal, body, quotaExempt }: NewTask): Enqueued | undefined {
@@ -47,7 +72,7 @@ export class FileLedger implements Ledger {
 
   gate(owner: string, claim: Claim): FileGate | undefined {
     const isLimited = (claim.limits ?? claim.perPrincipal ?? claim.perFree) !== undefined
-    this.#shares.forget(this.#tx.now)
+    this.#shares.forget(this.#tx.now, this.#tx.state.lastServed)
     if (isLimited) this.#shares.countInFlight()
     else if (this.#shares.waiting(1).length === 0) return undefined
     this.#gate = new FileGate(this.#tx, this.#shares, owner, claim)
@@ -70,9 +95,14 @@ export class FileLedger implements Ledger {
     return this.#gate?.keepsBack(lane) === true
   }
 
+  /** The principals that have most of the dead letters, or of what has succeeded or was cancelled. */
+  owned(kind: 'dead' | 'done', most: number): Owned<string | null> {
+    return byName(this.#shares.most(kind, most))
+  }
+
   /** Writes what is held: the end of the transaction. */
   written(): void {
-    this.#shares.write()
+    this.#shares.write(this.#tx.state.lastServed)
   }
 
   #nextInMs(gate: FileGate, nextInMs: number | null): number | null {

@@ -7,8 +7,8 @@
 import { chmodSync, closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { addSums } from '../sql/add-sums.ts'
-import { LINE, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
-import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
+import { LINE, LISTS, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
+import { BUSY_TIMEOUT_MS, Connection, rollBack } from './connection.ts'
 import { isReadOnly, newer, unavailable } from './errors.ts'
 import { LEDGER } from './ledger.ts'
 import { SHARED } from './lineup.ts'
@@ -24,7 +24,7 @@ PRAGMA application_id = ${APPLICATION_ID};
 `
 
 /** The i-th brings layout i to layout i + 1. Never changed once published: files in the field were made by them. */
-export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS, SHARED, LEDGER]
+export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS, SHARED, LEDGER, LISTS]
 
 export const LAYOUT: number = MIGRATIONS.length
 
@@ -192,7 +192,7 @@ function migrate(database: Connection, path: string): void {
     if (layout > 0 && layout < WITH_SUMS) addSums(database)
     database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`)
   } catch (error) {
-    database.exec('ROLLBACK')
+    rollBack(database)
     throw error
   }
 }

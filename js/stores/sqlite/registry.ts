@@ -10,6 +10,8 @@ import type { StoreFile } from './file.ts'
 import { pausesIn, sharedState } from './lineup.ts'
 
 const LASTS = { durable: true } as const
+/** A full store is to be paused, too. */
+const ARRANGES = { durable: true, arranges: true } as const
 
 export const registryOf = (file: StoreFile): Registry => ({
   read: (query) => file.read((database) => read(database, query)),
@@ -57,9 +59,9 @@ function write(tx: Transaction, name: string, value: string | null, expected?: n
 export const pausesOf = (file: StoreFile): Pauses => ({
   async put(pause) {
     const checked = checkedPause(pause)
-    await file.write((tx) => put(tx, checked), LASTS)
+    await file.write((tx) => put(tx, checked), ARRANGES)
   },
-  lift: (id) => file.write((tx) => lift(tx, id), LASTS),
+  lift: (id) => file.write((tx) => lift(tx, id), ARRANGES),
   list: () => file.read((database) => [...pausesIn(database)].sort(byId)),
 })
 

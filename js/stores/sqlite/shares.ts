@@ -11,10 +11,15 @@ import { SWEEP } from '../../api/store.ts'
 import { LONGEST_HOLD_MS } from '../engine/bounds.ts'
 import { type Bucket, type Rate, takeToken } from '../engine/limits.ts'
 import { isOurs, takesRoom } from '../engine/row.ts'
+import { nextTag } from '../engine/turns.ts'
 import { type Database, LIMIT } from '../sql/database.ts'
 import { type TaskRow, tasksFrom } from '../sql/rows.ts'
 import type { State } from '../sql/state.ts'
+import type { Owner } from '../sql/transaction.ts'
 import { keepToken } from './tokens.ts'
+
+/** Kept for its tag alone. */
+const IDLE = 'held = 0 AND inFlight = 0 AND done = 0 AND waits = 0 AND tat = 0'
 
 export const SHARES: string = `
 CREATE TABLE shares (
@@ -24,9 +29,15 @@ CREATE TABLE shares (
   inFlight INTEGER NOT NULL DEFAULT 0,
   tat REAL NOT NULL DEFAULT 0,
   tokenAt REAL NOT NULL DEFAULT 0,
-  waits INTEGER NOT NULL DEFAULT 0
+  waits INTEGER NOT NULL DEFAULT 0,
+  dead INTEGER NOT NULL DEFAULT 0,
+  done INTEGER NOT NULL DEFAULT 0,
+  tag INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX shares_dead ON shares (dead DESC, name) WHERE dead > 0;
+CREATE INDEX shares_done ON shares (done DESC, name) WHERE done > 0;
 CREATE INDEX shares_waiting ON shares (tokenAt, name) WHERE waits = 1;
+CREATE INDEX shares_idle ON shares (tag) WHERE ${IDLE};
 CREATE INDEX shares_rated ON shares (tat) WHERE tat > 0;
 
 ALTER TABLE state ADD COLUMN limited INTEGER NOT NULL DEFAULT 0;
@@ -40,6 +51,10 @@ interface Counted {
   bytes: number
   /** Counted from the first claim on that has limits: `limited` in the row of counters says so. */
   inFlight: number
+  /** Dead letters. */
+  dead: number
+  /** Tasks that have succeeded, or were cancelled. */
+  done: number
 }
 
 export type Share = Readonly<Counted> & Readonly<Bucket>
@@ -57,12 +72,25 @@ export const ratedIndex = (everyone: boolean): readonly string[] => [
   ...(everyone ? [`CREATE INDEX lanes_rated ON lanes (tat) WHERE ${RATED_LANE}`] : []),
 ]
 
-const NONE: Counted & Bucket = { held: 0, bytes: 0, inFlight: 0, tat: 0, tokenAt: 0 }
+interface Kept extends Counted, Bucket {
+  /** One more than the last that a principal's lanes were given (see `turns.ts`). */
+  tag: number
+}
+
+const NOTHING_COUNTED: Counted = { held: 0, bytes: 0, inFlight: 0, dead: 0, done: 0 }
+const NONE: Kept = { ...NOTHING_COUNTED, tat: 0, tokenAt: 0, tag: 0 }
+const COUNTED = Object.keys(NOTHING_COUNTED) as readonly (keyof Counted)[]
+
+const CHANGE = `INSERT INTO shares (name, ${COUNTED}, tag) VALUES (?, ${COUNTED.map(() => 'max(0, ?)')}, coalesce(?, 0))
+  ON CONFLICT (name) DO UPDATE SET ${COUNTED.map((each) => `${each} = max(0, ${each} + ?)`)}, tag = coalesce(?, tag)
+  RETURNING ${COUNTED}, tat, waits, tag`
 
 export class Shares {
   readonly #database: Database
   /** The sums that the table has. */
-  readonly #kept = new Map<string, Counted & Bucket>()
+  readonly #kept = new Map<string, Kept>()
+  /** Those whose tags have changed since. */
+  readonly #tagged = new Set<string>()
   /** Changes of them since. */
   readonly #more = new Map<string, Counted>()
   /** Answers about their lines. */
@@ -82,8 +110,8 @@ export class Shares {
     this.#database.run('UPDATE state SET limited = 1 WHERE id = 1')
     const lanes = 'SELECT name, inFlight FROM lanes WHERE inFlight > 0'
     for (const { name, inFlight } of this.#database.all<{ readonly name: string; readonly inFlight: number }>(lanes)) {
-      this.#add(shareOfPrincipal(principalIn(name)), 0, 0, inFlight)
-      this.#add(originIn(name), 0, 0, inFlight)
+      this.#add(shareOfPrincipal(principalIn(name)), { inFlight })
+      this.#add(originIn(name), { inFlight })
     }
   }
 
@@ -101,10 +129,21 @@ export class Shares {
 
   count(row: TaskRow, by: 1 | -1): void {
     const isRunning = row.status === 'IN_FLIGHT'
-    if (!isRunning && !takesRoom(row)) return
     // by its lane, which is text whatever other code has made of the row
-    this.#add(shareOfPrincipal(principalIn(row.lane)), by, by * row.bodyBytes, isRunning ? by : 0)
-    if (isRunning) this.#add(originIn(row.lane), 0, 0, by)
+    const own = shareOfPrincipal(principalIn(row.lane))
+    const dead = row.status === 'EXHAUSTED' ? by : 0
+    const held = { held: by, bytes: by * row.bodyBytes, inFlight: isRunning ? by : 0, dead }
+    this.#add(own, takesRoom(row) ? held : { done: by })
+    if (isRunning) this.#add(originIn(row.lane), { inFlight: by })
+  }
+
+  /** Takes the next tag of a principal. */
+  takeTag(name: string, time: number): number {
+    const kept = this.#keptOf(name)
+    const tag = nextTag(time, kept.tag, this.of(name).held)
+    kept.tag = tag + 1
+    this.#tagged.add(name)
+    return tag
   }
 
   /** Takes one of the tokens that the lanes of an origin share. */
@@ -136,8 +175,21 @@ export class Shares {
     )
   }
 
-  /** Forgets tokens that are as good as new, and what was nothing else: most often there is none. */
-  forget(now: number): void {
+  /** The principals that have most of a kind. */
+  most(kind: 'dead' | 'done', count: number): readonly Owner[] {
+    const most = `FROM shares INDEXED BY shares_${kind} WHERE ${kind} > 0 ORDER BY ${kind} DESC, name ${LIMIT}`
+    return this.#database
+      .all<{ readonly name: string; readonly count: number }>(`SELECT name, ${kind} AS count ${most}`, count)
+      .map(({ name, count }) => ({ principal: principalIn(name), count }))
+  }
+
+  /** Forgets tokens that are as good as new, tags that are no later than the time of the line, and what was nothing else: most often there is none. */
+  forget(now: number, time: number): void {
+    this.#database.run(
+      `DELETE FROM shares WHERE name IN
+        (SELECT name FROM shares INDEXED BY shares_idle WHERE ${IDLE} AND tag <= ? LIMIT ${SWEEP})`,
+      time,
+    )
     const lanes = `SELECT name FROM lanes INDEXED BY lanes_rated WHERE ${RATED_LANE} AND tat <= ? LIMIT ${SWEEP}`
     for (const { name } of this.#database.all<{ readonly name: string }>(lanes, now)) {
       this.#database.run('DELETE FROM lanes WHERE name = ? AND heldUntil = 0', name)
@@ -145,46 +197,41 @@ export class Shares {
     }
     const shares = `SELECT name FROM shares INDEXED BY shares_rated WHERE tat > 0 AND tat <= ? LIMIT ${SWEEP}`
     for (const { name } of this.#database.all<{ readonly name: string }>(shares, now)) {
-      this.#database.run('DELETE FROM shares WHERE name = ? AND held = 0 AND inFlight = 0 AND waits = 0', name)
+      this.#database.run(
+        'DELETE FROM shares WHERE name = ? AND held = 0 AND inFlight = 0 AND done = 0 AND waits = 0',
+        name,
+      )
       this.#database.run('UPDATE shares SET tat = 0, tokenAt = 0 WHERE name = ?', name)
     }
   }
 
-  /** Writes what has changed. */
-  write(): void {
-    for (const [name, { held, bytes, ...more }] of this.#more) {
-      const inFlight = this.#isLimited ? more.inFlight : 0
-      if (held === 0 && bytes === 0 && inFlight === 0) continue
-      const left = this.#database.one<Counted & { readonly tat: number; readonly waits: number }>(
-        `INSERT INTO shares (name, held, bytes, inFlight) VALUES (?, max(0, ?), max(0, ?), max(0, ?))
-          ON CONFLICT (name) DO UPDATE SET held = max(0, held + ?), bytes = max(0, bytes + ?), inFlight = max(0, inFlight + ?)
-          RETURNING held, bytes, inFlight, tat, waits`,
-        ...[name, held, bytes, inFlight, held, bytes, inFlight],
-      )
-      if (left && left.held + left.inFlight + left.waits + left.tat === 0)
+  /** Writes what has changed. `time`: of the line. */
+  write(time: number): void {
+    for (const name of this.#tagged) this.#add(name, {})
+    for (const [name, more] of this.#more) {
+      if (!this.#isLimited) more.inFlight = 0
+      const by = COUNTED.map((each) => more[each])
+      const tag = this.#tagged.has(name) ? this.#keptOf(name).tag : null
+      if (tag === null && by.every((each) => each === 0)) continue
+      const left = this.#database.one<Kept & { readonly waits: number }>(CHANGE, name, ...by, tag, ...by, tag)
+      if (left && left.held + left.inFlight + left.done + left.waits + left.tat === 0 && left.tag <= time)
         this.#database.run('DELETE FROM shares WHERE name = ?', name)
     }
     this.#more.clear()
     this.#kept.clear()
+    this.#tagged.clear()
   }
 
-  #add(name: string, held: number, bytes: number, inFlight: number): void {
+  #add(name: string, by: Partial<Counted>): void {
     const more = this.#more.get(name)
-    if (!more) this.#more.set(name, { held, bytes, inFlight })
-    else {
-      more.held += held
-      more.bytes += bytes
-      more.inFlight += inFlight
-    }
+    if (!more) this.#more.set(name, { ...NOTHING_COUNTED, ...by })
+    else for (const each of COUNTED) more[each] += by[each] ?? 0
   }
 
-  #keptOf(name: string): Counted & Bucket {
+  #keptOf(name: string): Kept {
     const known = this.#kept.get(name)
     if (known) return known
-    const found = this.#database.one<Counted & Bucket>(
-      'SELECT held, bytes, inFlight, tat, tokenAt FROM shares WHERE name = ?',
-      name,
-    )
+    const found = this.#database.one<Kept>(`SELECT ${COUNTED}, tat, tokenAt, tag FROM shares WHERE name = ?`, name)
     const share = { ...NONE, ...found }
     this.#kept.set(name, share)
     return share
@@ -201,7 +248,7 @@ export const bytesOf = (database: Database, principal: string | null): number =>
   database.one<{ readonly bytes: number }>('SELECT bytes FROM shares WHERE name = ?', shareOfPrincipal(principal))
     ?.bytes ?? 0
 
-type Counters = Pick<State, 'pending' | 'inFlight' | 'exhausted' | 'bytes'>
+type Counters = Pick<State, 'pending' | 'inFlight' | 'succeeded' | 'exhausted' | 'cancelled' | 'bytes'>
 
 /** Whether shares together are what is counted, and none is one that cannot be. `now`: the wall clock's. */
 export function areSharesSound(database: Database, everyone: boolean, now: number): boolean {
@@ -210,17 +257,19 @@ export function areSharesSound(database: Database, everyone: boolean, now: numbe
   >(
     `SELECT total(iif(${IS_PRINCIPALS}, held, 0)) AS held, total(iif(${IS_PRINCIPALS}, bytes, 0)) AS bytes,
       total(iif(${IS_PRINCIPALS}, inFlight, 0)) AS inFlight, total(iif(${IS_PRINCIPALS}, 0, inFlight)) AS running,
-      min(min(held, bytes, inFlight)) AS least, max(tokenAt) AS latest FROM shares`,
+      total(dead) AS dead, total(done) AS done, min(min(${COUNTED}, tag)) AS least, max(tokenAt) AS latest FROM shares`,
   )
   const state = database.one<Counters & Pick<State, 'highWater'> & { readonly limited: number }>(
-    'SELECT pending, inFlight, exhausted, bytes, highWater, limited FROM state WHERE id = 1',
+    'SELECT * FROM state WHERE id = 1',
   )
   if (!found || !state) return false
-  const { pending, inFlight, exhausted, bytes } = everyone ? state : NOTHING
+  const { pending, inFlight, succeeded, exhausted, cancelled, bytes } = everyone ? state : NOTHING
   return (
     (found.least ?? 0) >= 0 &&
     (found.latest ?? 0) <= Math.max(now, state.highWater) + LONGEST_HOLD_MS &&
     found.held === pending + inFlight + exhausted &&
+    found.dead === exhausted &&
+    found.done === succeeded + cancelled &&
     found.bytes === bytes &&
     (state.limited === 0 || state.limited === 1) &&
     found.inFlight === inFlight * state.limited &&
@@ -228,7 +277,7 @@ export function areSharesSound(database: Database, everyone: boolean, now: numbe
   )
 }
 
-const NOTHING: Counters = { pending: 0, inFlight: 0, exhausted: 0, bytes: 0 }
+const NOTHING: Counters = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, bytes: 0 }
 
 const PIECE = 256
 
@@ -246,5 +295,5 @@ export function countShares(database: Database, everyone: boolean): void {
       if (isOurs(row.aside ? { ...row, isStray: false } : row)) shares.count(row, 1)
     }
   }
-  shares.write()
+  shares.write(0)
 }

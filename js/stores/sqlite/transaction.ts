@@ -2,6 +2,7 @@
 
 import type { StoreTerms } from '../../api/store.ts'
 import type { Outlived } from '../engine/port.ts'
+import type { Owned } from '../engine/sweep.ts'
 import type { Database } from '../sql/database.ts'
 import type { TaskRow } from '../sql/rows.ts'
 import { type State, StoreClock } from '../sql/state.ts'
@@ -23,6 +24,10 @@ export class FileTransaction extends Transaction {
 
   override oldest(kind: Outlived, most: number): TaskRow[] {
     return super.oldest(kind, most, this.lineup.everyone ? `${ENDED}${OUTLIVED}` : ENDED)
+  }
+
+  protected override owned(isLetter: 0 | 1, most: number): Owned<string | null> {
+    return this.ledger?.owned(isLetter === 1 ? 'dead' : 'done', most) ?? super.owned(isLetter, most)
   }
 
   override written(): void {

@@ -21,6 +21,9 @@ export const endedIndexes = (everyone: boolean): readonly string[] => [
   'DROP INDEX IF EXISTS tasks_ended',
   `CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq)
     WHERE endedAt IS NOT NULL AND aside = 0${everyone ? OUTLIVED : ''}`,
+  'DROP INDEX IF EXISTS tasks_ended_own',
+  `CREATE INDEX tasks_ended_own ON tasks (status = 'EXHAUSTED', principal, endedAt, seq)
+    WHERE endedAt IS NOT NULL AND aside = 0${everyone ? OUTLIVED : ''}`,
   'DROP INDEX IF EXISTS tasks_untold',
   ...(everyone ? [`CREATE INDEX tasks_untold ON tasks (endedAt, seq) WHERE ${IS_UNTOLD}`] : []),
 ]

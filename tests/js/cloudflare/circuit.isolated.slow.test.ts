@@ -85,6 +85,94 @@ test('S8 calls that have to be answered here wait for the circuit, and are answe
   expect(calls.map(({ value }) => value?.status)).toEqual(calls.map(() => 200))
 })
 
+test('S8 a retry of a call that has to be answered here waits for the circuit, and is not sent before', async () => {
+  const { open, call, server, clock } = setup()
+  const end = server.hang()
+  const later = (initialDelayMs: number) => ({ redrive: { policy: { initialDelayMs, jitterType: 'NONE' } } }) as const
+  const failsWhileOpen = watch(call(later(10)))
+  await clock.advance(0)
+  server.reply(503)
+  const failedBefore = watch(call(later(2_600)))
+  const { until } = (await open({}, 40)) as CircuitOpenError
+  end(503)
+  const { hits } = server
+  await clock.advance((until ?? 0) - clock.now() - 1)
+  expect(server.hits).toBe(hits)
+  await clock.advance(1_000)
+  expect([failsWhileOpen.value?.status, failedBefore.value?.status]).toEqual([200, 200])
+  expect(server.hits).toBe(hits + 2)
+})
+
+test('a retry that would wait for the circuit beyond its waitMs is none: the last answer is given at once', async () => {
+  const { open, call, server, clock } = setup()
+  const end = server.hang()
+  const called = watch(call({ redrive: { waitMs: 2_600 } }))
+  await clock.advance(0)
+  await open({}, 40)
+  const { hits } = server
+  end(503)
+  await clock.advance(0)
+  expect(called.value?.status).toBe(503)
+  await clock.advance(OPEN_MS)
+  expect(server.hits).toBe(hits)
+})
+
+test.each(['its waitMs is over', 'its caller leaves'])(
+  'a retry waits for another to try the server out until %s',
+  async (why) => {
+    const { open, call, server, clock } = setup()
+    const startedAt = clock.now()
+    const end = server.hang()
+    const caller = new AbortController()
+    const called = watch(call({ signal: caller.signal, redrive: { waitMs: 5_000 } }))
+    await clock.advance(0)
+    const { until } = (await open({}, 40)) as CircuitOpenError
+    await clock.advance((until ?? 0) - clock.now())
+    server.hang()
+    watch(call())
+    await clock.advance(0)
+    const { hits } = server
+    end(503)
+    await clock.advance(startedAt + 4_900 - clock.now())
+    expect(called.state).toBe('pending')
+    if (why === 'its caller leaves') {
+      caller.abort()
+      await clock.advance(0)
+      expect(called.error).toMatchObject({ name: 'AbortError' })
+    } else {
+      await clock.advance(150)
+      expect(called.value?.status).toBe(503)
+    }
+    await clock.advance(OPEN_MS)
+    expect(server.hits).toBe(hits)
+  },
+)
+
+test('S9 a retry of a call that has to be answered here waits as long as its server has asked another', async () => {
+  const { call, server, clock } = setup()
+  const end = server.hang()
+  const called = watch(call())
+  await clock.advance(0)
+  server.reply(503, { 'retry-after': '4' })
+  await call({ redrive: { policy: { maxAttempts: 1 } } })
+  end(503)
+  await clock.advance(3_999)
+  expect(server.hits).toBe(2)
+  await clock.advance(1_100)
+  expect(called.value?.status).toBe(200)
+})
+
+test('L6 a retry of a call that has to be answered here waits for its token', async () => {
+  const { call, server, clock } = setup({ retryBudget: { capacity: 1, perSuccess: 0, perSecond: 1 } })
+  server.reply(503).reply(503)
+  const policy = { initialDelayMs: 100, jitterType: 'NONE' } as const
+  const calls = [watch(call({ redrive: { policy } })), watch(call({ redrive: { policy } }))]
+  await clock.advance(1_000)
+  expect(calls.map(({ state }) => state)).toEqual(['resolved', 'pending'])
+  await clock.advance(1_000)
+  expect(calls.map(({ value }) => value?.status)).toEqual([200, 200])
+})
+
 test('S8 a call that may leave is handed over unsent, and answered 202', async () => {
   const { open, call, server, taken } = setup()
   await open()

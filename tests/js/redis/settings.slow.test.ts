@@ -1,6 +1,6 @@
 // The registry and the pauses in Redis: what is lost on the way, what is waited for, and what they cost.
 import { Redis } from 'ioredis'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Hint, TaskStore } from '../../../js/api/store.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { startReplicated, startServer } from '../../redis/servers.ts'
@@ -175,4 +175,26 @@ test('a look at the registry where nothing has changed reads one field, and a cl
   expect(await callsOfHvals()).toBe('calls=2')
   await pauses?.lift('p')
   expect(await callsOfHvals()).toBe('calls=1')
+})
+
+test('its clock is the server’s, wherever that of the process stands, and tasks are due by it', async () => {
+  const store = redisStore({
+    client: new SyncPort(await syncConnection()),
+    name: `settings-${++stores}`,
+    everyone: true,
+  })
+  onTestFinished(() => store.close())
+  const from = Date.now()
+  const real = Date.now.bind(Date)
+  const clock = vi.spyOn(Date, 'now')
+  onTestFinished(() => clock.mockRestore())
+  for (const [n, skewMs] of [30_000, -30_000].entries()) {
+    clock.mockImplementation(() => real() + skewMs)
+    await store.enqueue([newTask(n + 1)])
+    const { dueAt } = (await store.get(idOf(n + 1))) ?? {}
+    for (const at of [await store.now?.(), dueAt]) {
+      expect(at).toBeGreaterThanOrEqual(from)
+      expect(at).toBeLessThan(from + 10_000)
+    }
+  }
 })

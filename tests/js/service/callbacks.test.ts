@@ -209,6 +209,30 @@ test('S17: a tenant whose quota is taken up by its dead letters still hears of t
   expect(log.filter(({ what }) => what === 'callbacks')).toEqual([])
 })
 
+test('S17: where dead letters and their callbacks take up twice the quota of a tenant, no more of them are asked for', async () => {
+  const { origin, hooks } = await server(() => 503)
+  const { ask } = await setup({ tenants: { ann: { capacity: 1 } } })
+  const headers = { 'content-type': 'application/json', 'redrive-tenant': 'ann' }
+  const post = async (path: string, body: object) => {
+    const answer = await ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return { status: answer.status, ...(await json(answer)) } as Record<string, unknown>
+  }
+  const task = { targetUrl: `${origin}/bad`, idempotent: true, json: 1, policy: QUICK, callback: { url: hooks } }
+  const { taskId } = await post('/retry-tasks', task)
+  const held = async () => {
+    const { pending, inFlight, exhausted } = (await json(await ask('/stats', { headers }))).counts as Record<
+      string,
+      number
+    >
+    return [exhausted && exhausted > 0, (pending ?? 0) + (inFlight ?? 0) + (exhausted ?? 0)]
+  }
+  await eventually(held).toEqual([true, 2])
+  expect(await post(`/dead-letters/${taskId}/redrive`, {})).toMatchObject({
+    status: 429,
+    type: 'urn:redrive:problem:quota-exceeded',
+  })
+})
+
 test('S17: while the store has no room, ends are not looked for with each turn that tells of them', async () => {
   const clock = fakeClock()
   const url = 'https://hooks.test/'

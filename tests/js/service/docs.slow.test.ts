@@ -215,14 +215,14 @@ test('as a library: the snippet prints what its comment says', async () => {
   expect(await sh(`"${process.execPath}" main.mjs`, { cwd })).toBe(`${/console\.log.*\/\/ (.*)/.exec(code)?.[1]}\n`)
 })
 
-test('probes ask for paths that there are, on the port that is the default, under a name that is answered', () => {
+test('probes ask for paths that there are, on the port that is the default, under any name', () => {
   const probes = Object.values(parse(block('yaml', 'livenessProbe'))) as {
-    readonly httpGet: { path: string; port: number; httpHeaders: unknown }
+    readonly httpGet: { path: string; port: number }
   }[]
   const open = endpointRows().filter(({ method, scope }) => method === 'GET' && scope === '')
   for (const { httpGet } of probes) {
     expect(open.map(({ path }) => path)).toContain(httpGet.path)
-    expect(httpGet).toMatchObject({ port: 7733, httpHeaders: [{ name: 'Host', value: 'localhost' }] })
+    expect(httpGet).toEqual({ path: httpGet.path, port: 7733 })
   }
   expect(probes).toHaveLength(2)
 })

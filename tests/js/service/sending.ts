@@ -3,7 +3,8 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Lookup, RefusalRule } from '../../../js/service/guard.ts'
+import type { RefusalRule } from '../../../js/service/guard.ts'
+import type { Lookup } from '../../../js/service/names.ts'
 import { makeTransport, type SendingTransport, type TransportOptions } from '../../../js/service/transport.ts'
 
 export const NAME = 'api.example.com'

@@ -1,7 +1,9 @@
 // The service as a library: requests are answered without a socket, tasks are sent by the real transport.
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { StorageFullError } from '../../../js/api/task-errors.ts'
 import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
+import { fakeClock } from '../../../js/testing.ts'
 import { eventually } from '../eventually.ts'
 import { type Seen, target } from './loopback.ts'
 import { json } from './program.ts'
@@ -51,6 +53,56 @@ test('metrics count requests by route, calls of the store, refusals and attempts
   expect(text).toMatch(/^retry_queue_capacity 1000000$/m)
   expect(text).toMatch(/^redrive_build_info\{version="unknown"\} 1$/m)
   expect(text).not.toMatch(/secret-path|nothing/)
+})
+
+test('a store that is full refuses what is new as such, and the service is not ready for a while', async () => {
+  const memory = memoryStore({ everyone: true })
+  let isFull = false
+  const enqueue = memory.enqueue.bind(memory)
+  memory.enqueue = async (...given) => {
+    if (isFull) throw new StorageFullError('the disk is full')
+    return enqueue(...given)
+  }
+  const clock = fakeClock()
+  const { ask, post, log } = await setup({ store: memory, clock })
+  const ready = async () => (await ask('/readyz')).status
+  const create = async () => {
+    const answer = await post('/retry-tasks', {
+      targetUrl: 'https://api.example.com',
+      method: 'POST',
+      body: 'x',
+      delayMs: 60_000,
+    })
+    return [answer.status, (await json(answer)).type]
+  }
+  await clock.advance(100)
+  expect(await ready()).toBe(200)
+  isFull = true
+  for (const _ of [1, 2]) expect(await create()).toEqual([503, 'urn:redrive:problem:queue-full'])
+  expect(await ready()).toBe(503)
+  expect(log.filter(({ event }) => event === 'store_full')).toHaveLength(1)
+  // one that is let in finds out whether there is room
+  await clock.advance(10_000)
+  expect(await ready()).toBe(200)
+  expect(await create()).toEqual([503, 'urn:redrive:problem:queue-full'])
+  isFull = false
+  expect(await ready()).toBe(503)
+  expect((await create())[0]).toBe(201)
+  expect(await ready()).toBe(200)
+})
+
+test('policies that a full store holds already keep no service from starting', async () => {
+  const store = memoryStore({ everyone: true })
+  const policies = [{ policyId: 'invoices', maxAttempts: 6 }]
+  await setup({ store, policies })
+  store.registry.write = async () => {
+    throw new StorageFullError('the disk is full')
+  }
+  const { ask } = await setup({ store, policies })
+  expect((await ask('/retry-policies/invoices')).status).toBe(200)
+  const other = createService({ store, policies: [{ policyId: 'invoices', maxAttempts: 7 }] })
+  onTestFinished(() => other.close({ drainMs: 0 }))
+  await expect(other.ready).rejects.toThrow('the disk is full')
 })
 
 test('metrics say how late tasks start after their wait was over, and how many each turn claims', async () => {

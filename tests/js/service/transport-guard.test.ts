@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { refusalOf } from '../../../js/service/addresses.ts'
 import { type Dialled, dialTcp } from '../../../js/service/dial.ts'
 import { TargetRefusedError } from '../../../js/service/guard.ts'
+import { fakeClock } from '../../../js/testing.ts'
 import { bySize } from '../../size.ts'
 import { eventually } from '../eventually.ts'
 import { type Listener, NAME, replay, resolver, saying, sending, serveRaw } from './sending.ts'
@@ -112,7 +113,9 @@ describe('whatever the resolver says', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 4 }), async (answers) => {
         const dialled: string[] = []
+        const clock = fakeClock()
         const { send, close } = sending(port, {
+          clock,
           allowPrivate: ['127.0.0.0/9'],
           lookup: resolver(...answers),
           dial: (to) => {
@@ -126,6 +129,8 @@ describe('whatever the resolver says', () => {
           if (isSound) expect(sent).toMatchObject({ status: 200 })
           else if (found.length > 0) expect(sent).toBeInstanceOf(TargetRefusedError)
           else expect(sent).toMatchObject({ code: 'ENOTFOUND' })
+          // that there is no such name is remembered for so long
+          await clock.advance(2_000)
         }
         expect(dialled.filter((address) => !(PUBLIC as readonly string[]).includes(address))).toEqual([])
         await close()

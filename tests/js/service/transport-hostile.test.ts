@@ -211,13 +211,13 @@ describe('a connection', () => {
     expect((await send(null, `http://${NAME}:${port}/`, replay())).status).toBe(200)
   })
 
-  test('to a name whose resolver does not answer counts as too late', async () => {
+  test('to a name whose resolver does not answer was not made', async () => {
     const clock = fakeClock()
     const { send } = sending(80, { clock, lookup: () => new Promise(() => {}) })
     const sent = watch(send(null, `http://${NAME}:80/`, replay()))
     await clock.advance(2_000)
     await eventually(() => sent.state).toBe('rejected')
-    expect(outcome(sent.error)).toBe(OUTCOME_TIMED_OUT)
+    expect(sent.error).toMatchObject({ code: 'NAME_UNRESOLVED', unmade: {} })
   })
 
   test.each([

@@ -1,6 +1,7 @@
 // A process whose folder becomes a small disk, which another program fills, in the way it is told. One line says what became of its tasks.
 // It has to be run where it may mount.
 import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,8 +11,9 @@ import { RetryQueue } from '../../../js/index.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
 
 const TASKS = 60
+let accepted = TASKS
 const URL_OF_ALL = 'https://api.test/orders'
-const [folder = '', way = ''] = process.argv.slice(2)
+const [folder = '', way = '', size = '8m'] = process.argv.slice(2)
 
 const path = join(folder, 'tasks.db')
 const filler = join(folder, 'filler')
@@ -77,7 +79,7 @@ async function until(holds: () => boolean, forMs: number): Promise<void> {
   while (!holds() && performance.now() - from < forMs) await pass(20)
 }
 
-const isDelivered = (): boolean => Object.keys(answered).length >= TASKS
+const isDelivered = (): boolean => Object.keys(answered).length >= accepted
 const emptyLog = (): void => {
   const database = new DatabaseSync(path)
   database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
@@ -89,6 +91,13 @@ const WAYS: Readonly<Record<string, () => Promise<RetryQueue>>> = {
   async 'with its log'() {
     const queue = open()
     await enqueueAll(queue)
+    fill()
+    return queue
+  },
+  async 'with large bodies in its log'() {
+    const queue = open()
+    accepted = 20
+    for (let n = 0; n < accepted; n++) await queue.enqueue(URL_OF_ALL, { ...post(n), body: randomBytes(180_000) })
     fill()
     return queue
   },
@@ -130,13 +139,13 @@ if (way === 'until it is killed') {
   process.kill(process.pid, 'SIGKILL')
 }
 
-execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder])
+execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder])
 const queue = await (WAYS[way] as () => Promise<RetryQueue>)()
 await pass(500)
 const refused = await oneMore(queue)
 const wasFailing = queue.stats().storeFailingSinceAt !== undefined
 isDown = false
-await until(isDelivered, way === 'with its reserve' ? 1_000 : 15_000)
+await until(isDelivered, way === 'with its reserve' ? 1_000 : 25_000)
 const whileFull = Object.keys(answered).length
 const codes = [...new Set(reports)]
 
@@ -144,11 +153,11 @@ isGreedy = false
 rmSync(filler)
 // the disk is asked each 5 s, and a task waits for 2 s at most
 await until(isDelivered, 15_000)
-const accepted = await oneMore(queue)
+const then = await oneMore(queue)
 await until(() => answered[`key-${TASKS}`] !== undefined, 5_000)
 const isFailing = queue.stats().storeFailingSinceAt !== undefined
 const reserve = statSync(`${path}-reserve`).size
-const seen = { refused, wasFailing, codes, whileFull, accepted, isFailing, reserve, answered }
+const seen = { refused, wasFailing, codes, whileFull, held: accepted, accepted: then, isFailing, reserve, answered }
 await queue.close({ drainMs: 100 })
 process.stdout.write(`${JSON.stringify(seen)}\n`)
 process.exit(0)

@@ -84,10 +84,11 @@ const stepsOf = (claims: fc.Arbitrary<Claim>) =>
     ),
     renew: fc.array(fc.record({ pick: any.picks, forMs: fc.constantFrom(1_000, 30_000) }), { maxLength: 2 }),
     claim: fc.option(claims, { freq: 5 }),
+    silentMs: fc.constantFrom(0, 0, 999, 1_000, 40_000),
   })
 
 const turnOf = (claims: fc.Arbitrary<Claim>) =>
-  command('turn', stepsOf(claims), async (world, { owner, claim, hold, ...wanted }) => {
+  command('turn', stepsOf(claims), async (world, { owner, claim, hold, silentMs, ...wanted }) => {
     const taken = new Set<string>()
     const settle = chosen(world, wanted.settle, taken).map(
       ({ lease, next, holdLaneForMs, sent, status }): Settlement => {
@@ -96,7 +97,8 @@ const turnOf = (claims: fc.Arbitrary<Claim>) =>
       },
     )
     const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
-    const answer = await world.turn((store) => turnOn(store, { owner, settle, hold, renew, claim }), claim)
+    const silence = { since: world.clock.now() - silentMs, graceMs: 12_000 }
+    const answer = await world.turn((store) => turnOn(store, { owner, settle, hold, renew, claim, silence }), claim)
     world.settled(settle, answer, renew)
     world.laneHeld(hold)
     if (claim) await world.claimed(answer, claim)

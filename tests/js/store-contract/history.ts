@@ -67,6 +67,11 @@ export function historyRules(open: Open): void {
       ...(n > each - NOTES_LENGTH ? [`${n} released`] : []),
     ])
     expect(seen).toEqual(wanted)
+    const [released, attempts] = [history.filter(({ kind }) => kind), history.filter(({ kind }) => !kind)]
+    for (const most of [1, 3, LOG_LENGTH]) {
+      const youngest = new Set([...attempts.slice(-most), ...released.slice(-most)])
+      expect(await store.history?.(idOf(1), most)).toEqual(history.filter((line) => youngest.has(line)))
+    }
   })
 
   test('L2 a lease that ran out leaves a line: nobody knows how that attempt ended', async () => {

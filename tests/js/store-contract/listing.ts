@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TAGS_LOOKED_AT, type TaskStore } from '../../../js/api/store.ts'
+import { LIST_LOOKED_AT, type TaskStore } from '../../../js/api/store.ts'
 import { idOf, type Kit, many, type Open, OTHER, setup, type Wanted } from './kit.ts'
 
 type Filter = Omit<Parameters<TaskStore['list']>[0], 'limit' | 'cursor'>
@@ -121,6 +121,55 @@ export function listRules(open: Open): void {
     expect(await allIds(kit.store, filter, 2)).toEqual(expected.map(idOf))
   })
 
+  test('a list by key has the tasks that were cancelled under it too, of whichever principal, and no other key', async () => {
+    const { add, store } = await setup(open)
+    await add({ idempotencyKey: 'k' }, { idempotencyKey: 'other' })
+    await store.cancel(idOf(1))
+    await add(
+      { idempotencyKey: 'k', origin: OTHER },
+      { idempotencyKey: 'k', principal: 'ann' },
+      { idempotencyKey: 'k%' },
+    )
+    const lists = [
+      [{}, [1, 3, 4]],
+      [{ principal: null }, [1, 3]],
+      [{ principal: 'ann' }, [4]],
+      [{ principal: 'bob' }, []],
+      [{ status: 'CANCELLED' }, [1]],
+      [{ active: true, principal: null }, [3]],
+      [{ origin: OTHER }, [3]],
+      [{ from: idOf(2), to: idOf(4) }, [3]],
+      [{ tags: ['a'] }, []],
+    ] as const
+    for (const [filter, expected] of lists) {
+      for (const limit of [1, 9]) {
+        const wanted = { ...filter, idempotencyKey: 'k' }
+        expect(await allIds(store, wanted, limit)).toEqual(expected.map(idOf))
+        expect(await allIds(store, { ...wanted, order: 'falling' }, limit)).toEqual(expected.map(idOf).toReversed())
+      }
+    }
+    await store.purge({ taskId: idOf(1) })
+    expect(await allIds(store, { idempotencyKey: 'k' }, 9)).toEqual([3, 4].map(idOf))
+  })
+
+  test.for([
+    ['a', [1, 2]],
+    ['b c', [1]],
+    ['"b"', [3]],
+    ['é\\', [3]],
+    ['fast', []],
+  ] as const)('the tag %s is found as it was given, and in no other part of a task', async ([tag, expected]) => {
+    const { add, store } = await setup(open)
+    await add(
+      { tags: ['a', 'b c'] },
+      { tags: ['a'] },
+      { tags: ['"b"', 'é\\'] },
+      { policy: policy('fast'), meta: { a: 'a' } },
+    )
+    expect(await allIds(store, { tags: [tag] }, 1)).toEqual(expected.map(idOf))
+    expect(await allIds(store, { tags: [tag], principal: null, active: true }, 9)).toEqual(expected.map(idOf))
+  })
+
   test('a redriven task has no reason, and the policy that it was redriven with', async () => {
     const kit = await setup(open)
     await twelve(kit)
@@ -135,7 +184,7 @@ export function listRules(open: Open): void {
     [{ tags: ['rare'] }, { tags: ['rare'] }],
   ])('%o is looked for page by page, and a page that has found nothing yet goes on', async ([filter, rare]) => {
     const { add, store } = await setup(open)
-    const total = TAGS_LOOKED_AT + 200
+    const total = LIST_LOOKED_AT + 200
     const isRare = (i: number) => i % 500 === 499 || i === 0 || i === total - 1
     await add(...many(total, (i) => (isRare(i) ? (rare as Wanted) : {})))
     const wanted = [1, 500, 1_000, total].map(idOf)
@@ -143,13 +192,13 @@ export function listRules(open: Open): void {
     expect(await allIds(store, { ...(filter as Filter), order: 'falling' }, 3)).toEqual(wanted.toReversed())
   })
 
-  test.for(['status', 'active', 'tags', 'principal', 'origin', 'policyId', 'reason', 'from', 'to', 'order'])(
-    'a list by %s, which was left undefined, is refused',
-    async (name) => {
-      const { store } = await setup(open)
-      await expect(store.list({ limit: 9, [name]: undefined })).rejects.toThrow(TypeError)
-    },
-  )
+  test.for([
+    ...['status', 'active', 'tags', 'principal', 'idempotencyKey', 'origin'],
+    ...['policyId', 'reason', 'from', 'to', 'order'],
+  ])('a list by %s, which was left undefined, is refused', async (name) => {
+    const { store } = await setup(open)
+    await expect(store.list({ limit: 9, [name]: undefined })).rejects.toThrow(TypeError)
+  })
 
   test('an order that there is not is refused', async () => {
     const { store } = await setup(open)

@@ -176,7 +176,7 @@ export function rateRules(open: Open, _pair?: Pair): void {
     await kit.add(ann, bob, annElsewhere, { ...bob, origin: OTHER })
     expect((await look(kit, { limits })).ids).toEqual([1, 3].map(idOf))
     kit.pass(1_000)
-    expect((await look(kit, { limits })).ids).toEqual([2, 4].map(idOf))
+    expect((await look(kit, { limits })).ids).toEqual([4, 2].map(idOf))
   })
 
   test.for<[string, OriginLimit]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { laneName, MOST_REFUNDS } from '../../../js/api/store.ts'
+import { type ClaimedTask, laneName, MOST_REFUNDS, SILENCE_MS } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,
@@ -174,6 +174,30 @@ export function settleRules(open: Open): void {
     pass(LEASE_MS)
     expect((await claim({}, 'another'))[0]?.task).toMatchObject({ taskId: idOf(1), attemptNumber: 2 })
   })
+
+  test.for([
+    ['within it', 10_000, 60_000, true],
+    ['as it began', 10_000, 10_000, false],
+    ['before it', 10_000, 9_999, false],
+    ['within what is a silence by a millisecond', 1, SILENCE_MS, true],
+    ['within what is none yet', 1, SILENCE_MS - 1, false],
+  ] as const)(
+    'S9 after a silence of the store a lease that ended %s is kept for a grace: %s',
+    async ([, endedMs, silentMs, isKept]) => {
+      const { add, pass, settle, claim, turn, clock } = await setup(open)
+      await add({}, { origin: OTHER })
+      const [{ lease: held }] = (await claim()) as [ClaimedTask, ClaimedTask]
+      pass(LEASE_MS + endedMs)
+      const silence = { since: clock.now() - silentMs, graceMs: 7_000 }
+      const { claimed, nextInMs } = await turn({ claim: claimOf(), silence })
+      expect([claimed.length, nextInMs]).toEqual(isKept ? [0, 7_000] : [2, LEASE_MS])
+      pass(6_999)
+      expect(await settle(held, retryIn(90_000))).toBe(isKept ? 'applied' : 'stale')
+      // of the other nobody lives
+      pass(1)
+      expect((await claim()).map(({ task }) => task.attemptNumber)).toEqual(isKept ? [2] : [])
+    },
+  )
 
   test.for([
     ['all its attempts are counted', { attemptNumber: 4 }],

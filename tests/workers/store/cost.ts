@@ -79,7 +79,7 @@ export const cost: Rules = {
         .filter((step) => /\btasks\b/.test(step))
       for (const step of steps) {
         expect(step).toMatch(/^SEARCH tasks|^SCAN tasks USING COVERING INDEX tasks_leases$/)
-        expect(step).not.toContain('tasks_by_status')
+        expect(step).not.toContain('tasks_own')
       }
     }
   },

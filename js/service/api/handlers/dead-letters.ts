@@ -1,5 +1,6 @@
 /** /dead-letters: tasks that were given up, one by one and many at once. Many are an operation, which goes on when its caller has left. */
 
+import type { StoredTask } from '../../../api/store.ts'
 import { utf8 } from '../../../platform/utf8.ts'
 import { countDead, type DeadScope, deadPage } from '../dead-filter.ts'
 import { purgeDead } from '../drop-body.ts'
@@ -9,21 +10,23 @@ import { pageFilter } from '../page-filter.ts'
 import { Problem } from '../problem.ts'
 import type { DeadFilter, PurgeIn, RedriveManyIn, RedriveOneIn } from '../schemas/control.ts'
 import type { DeadQuery } from '../schemas/task.ts'
-import { noTask, seenTask, showTask, showWhole } from '../show.ts'
+import { seenTask, showListed, showWhole } from '../show.ts'
 import { ownOf } from '../tokens.ts'
 
 const idOf = ({ params }: Exchange): string => params.taskId ?? ''
 
 export async function listDead({ query, caller, context }: Exchange<DeadQuery>): Promise<Reply> {
   const page = await context.store.list({ status: 'EXHAUSTED', ...ownOf(caller), ...pageFilter(query) })
-  const tasks = page.tasks.map((record) => showTask(record, context))
+  const tasks = await showListed(page.tasks, context)
   return ok({ tasks, ...(page.cursor !== undefined && { cursor: page.cursor }) })
 }
 
 export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Promise<Reply> {
   const { body, caller, context } = exchange
   const taskId = idOf(exchange)
-  await deadLetter(exchange)
+  const before = await seenTask(taskId, caller, context)
+  if (before.status !== 'EXHAUSTED') return backBefore(before, exchange)
+  if (before.senderData?.callback !== undefined) await checkRoom(before, exchange)
   const { acceptDuplicateRisk = false } = body
   const [outcome] = await context.store.redrive([taskId], { spacingMs: 0, acceptDuplicateRisk })
   if (outcome === 'key_expired') {
@@ -33,8 +36,17 @@ export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Pro
       taskId,
     })
   }
-  if (outcome === 'gone') throw noTask(taskId)
-  return ok(await showWhole(await seenTask(taskId, caller, context), context))
+  const task = await seenTask(taskId, caller, context)
+  // another call of the same was faster
+  if (outcome === 'gone') return backBefore(task, exchange)
+  return ok({ ...(await showWhole(task, context)), outcome: 'redriven' })
+}
+
+/** The answer about a task that is no dead letter any more. Throws 'not-found' for one that never was. */
+async function backBefore(task: StoredTask, { context }: Exchange): Promise<Reply> {
+  const history = (await context.store.history?.(task.taskId)) ?? []
+  if (!history.some(({ kind }) => kind === 'redriven')) throw notDead(task)
+  return ok({ ...(await showWhole(task, context)), outcome: 'redriven_before' })
 }
 
 export async function purgeOne(exchange: Exchange): Promise<Reply> {
@@ -46,10 +58,29 @@ export async function purgeOne(exchange: Exchange): Promise<Reply> {
 
 /** Throws 'not-found' for a task that is no dead letter. */
 async function deadLetter(exchange: Exchange): Promise<void> {
-  const taskId = idOf(exchange)
-  const { status } = await seenTask(taskId, exchange.caller, exchange.context)
-  if (status === 'EXHAUSTED') return
-  throw new Problem('not-found', `task ${taskId} is no dead letter: ${status}`, { taskId, taskStatus: status })
+  const task = await seenTask(idOf(exchange), exchange.caller, exchange.context)
+  if (task.status !== 'EXHAUSTED') throw notDead(task)
+}
+
+const notDead = ({ taskId, status }: StoredTask): Problem =>
+  new Problem('not-found', `task ${taskId} is no dead letter: ${status}`, { taskId, taskStatus: status })
+
+/**
+ * Each end of a task with a callback is another task, which is stored whatever the quota: one for each that the quota allows is what a tenant may have
+ * beside them. Throws 'quota-exceeded' where it has as many.
+ */
+async function checkRoom({ principal }: StoredTask, { context }: Exchange): Promise<void> {
+  const quota = context.quotaOf?.(principal)
+  const own = quota && (await context.store.countsOf?.(principal))
+  if (!own) return
+  const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
+  const held = own.pending + own.inFlight + own.exhausted
+  if (held < 2 * capacity && (own.bytes ?? 0) < 2 * capacityBytes) return
+  const why = `with callbacks ${held} tasks are held, twice what this tenant may have`
+  throw new Problem(
+    'quota-exceeded',
+    `${why}: the task stays, and goes back once callbacks are through or dead letters are deleted`,
+  )
 }
 
 const scopeOf = ({ caller }: Exchange, filter: DeadFilter): DeadScope => ({ filter: given(filter), ...ownOf(caller) })
@@ -125,7 +156,7 @@ async function* linesOf(scope: DeadScope, { context }: Exchange): AsyncGenerator
     let text = ''
     for (const record of page.tasks) {
       const { attempts } = await queue.attempts(record.taskId, { allPrincipals: true, limit: PAGE })
-      text += `${JSON.stringify({ task: showTask(record, context), attempts })}\n`
+      text += `${JSON.stringify({ task: await showWhole(record, context), attempts })}\n`
     }
     if (text !== '') yield text
     if (page.cursor === undefined) return undefined

@@ -3,8 +3,9 @@
 import type { RetryPolicy } from '../../../api/policy.ts'
 import { backgroundOf } from '../../../options/background.ts'
 import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
-import { DEFAULT_POLICY, isPreset, type NamedPolicy, POLICY_PREFIX, soundPolicy } from '../policies.ts'
+import { DEFAULT_POLICY, isPreset, type NamedPolicy, soundPolicy } from '../policies.ts'
 import { invalid, Problem } from '../problem.ts'
+import { isAllowed } from '../tokens.ts'
 
 /** Retries that a schedule lists. */
 const LISTED = 1_000
@@ -15,7 +16,7 @@ const etagOf = ({ version }: NamedPolicy): Record<string, string> => (version > 
 const unknown = (policyId: string): Problem => new Problem('not-found', `there is no policy '${policyId}'`)
 
 /** Throws where a name is not the API's to write. */
-function assertOurs(policyId: string, { settings }: Exchange): void {
+function assertOurs(policyId: string, { settings, caller, context }: Exchange): void {
   if (isPreset(policyId) || policyId === DEFAULT_POLICY) {
     const remedy = 'give yours another name, or lay fields over it in a task’s `policy`'
     throw new Problem('policy-exists', `'${policyId}' is there already and cannot be replaced: ${remedy}`)
@@ -26,17 +27,22 @@ function assertOurs(policyId: string, { settings }: Exchange): void {
   if (settings.filePolicies?.has(policyId)) {
     throw new Problem('forbidden', `'${policyId}' is in the operator’s file, which alone changes it`)
   }
+  const tenants = new Set(context.tokens()?.map(({ tenant }) => tenant))
+  if (caller.tenant === null && tenants.size > 1 && !isAllowed(caller, 'admin')) {
+    throw new Problem('forbidden', 'without a tenant a policy is there for all tenants, and that takes the scope admin')
+  }
 }
 
 export async function createPolicy(exchange: Exchange<unknown, RetryPolicy>): Promise<Reply> {
-  const { body, context, policies } = exchange
+  const { body, policies, caller } = exchange
+  const { tenant } = caller
   const policy = soundPolicy(body)
   const { policyId } = policy
-  const known = await policies.get(policyId, true)
+  const known = ownOf(await policies.get(policyId, tenant, true))
   if (known && isSame(known.given, policy, exchange)) return ok(await showPolicy(known, exchange), etagOf(known))
   assertOurs(policyId, exchange)
-  const written = known ? 'changed' : await context.store.registry.write(POLICY_PREFIX + policyId, policy, 0)
-  const now = await policies.get(policyId, true)
+  const written = known ? 'changed' : await policies.write(policy, tenant, 0)
+  const now = await policies.get(policyId, tenant, true)
   if (!now || (written === 'changed' && !isSame(now.given, policy, exchange))) {
     throw new Problem('policy-exists', `'${policyId}' is another policy: PUT /retry-policies/${policyId} replaces it`)
   }
@@ -45,24 +51,27 @@ export async function createPolicy(exchange: Exchange<unknown, RetryPolicy>): Pr
   return { status: 201, json: shown, headers: { location: `/retry-policies/${policyId}`, ...etagOf(now) } }
 }
 
+/** The tenant may have one of its own by the name of one that is there for all. */
+const ownOf = (policy: NamedPolicy | undefined): NamedPolicy | undefined =>
+  policy?.source === 'operator' ? undefined : policy
+
 function isSame(a: RetryPolicy, b: RetryPolicy, { context }: Exchange): boolean {
   const { canonicalJson } = context.core
   return canonicalJson(JSON.stringify(a)) === canonicalJson(JSON.stringify(b))
 }
 
 export async function putPolicy(exchange: Exchange<unknown, Partial<RetryPolicy>>): Promise<Reply> {
-  const { body, context, policies, headers } = exchange
+  const { body, policies, headers, caller } = exchange
   const policyId = idOf(exchange)
   if (body.policyId !== undefined && body.policyId !== policyId) {
     throw invalid(`policyId: the path says '${policyId}'`, 'policyId')
   }
   const policy = soundPolicy({ ...body, policyId })
   assertOurs(policyId, exchange)
-  const before = await policies.get(policyId, true)
+  const before = ownOf(await policies.get(policyId, caller.tenant, true))
   const expected = expectedBy(headers, policyId, before)
-  if ((await context.store.registry.write(POLICY_PREFIX + policyId, policy, expected)) === 'changed')
-    throw changed(policyId)
-  const now = (await policies.get(policyId, true)) ?? { given: policy, source: 'api', version: 0 }
+  if ((await policies.write(policy, caller.tenant, expected)) === 'changed') throw changed(policyId)
+  const now = (await policies.get(policyId, caller.tenant)) ?? { given: policy, source: 'api', version: 0 }
   const shown = await showPolicy(now, exchange)
   if (before) return ok(shown, etagOf(now))
   return { status: 201, json: shown, headers: { location: `/retry-policies/${policyId}`, ...etagOf(now) } }
@@ -82,31 +91,33 @@ function expectedBy(headers: Headers, policyId: string, before: NamedPolicy | un
   throw changed(policyId)
 }
 
-export async function listPolicies({ policies }: Exchange): Promise<Reply> {
-  const all = await policies.list()
+export async function listPolicies({ policies, caller }: Exchange): Promise<Reply> {
+  const all = await policies.list(caller.tenant)
   return ok({ policies: all.map(({ given, source }) => ({ ...given, source })) })
 }
 
 export async function getPolicy(exchange: Exchange): Promise<Reply> {
   const policyId = idOf(exchange)
-  const found = await exchange.policies.get(policyId, true)
+  const found = await exchange.policies.get(policyId, exchange.caller.tenant, true)
   if (!found) throw unknown(policyId)
   return ok(await showPolicy(found, exchange), etagOf(found))
 }
 
 export async function deletePolicy(exchange: Exchange): Promise<Reply> {
-  const { context, policies, settings } = exchange
+  const { policies, settings, caller } = exchange
   const policyId = idOf(exchange)
   const isDefault = policyId === DEFAULT_POLICY || policyId === settings.defaultPolicy.policyId
-  const found = await policies.get(policyId, true)
+  const found = await policies.get(policyId, caller.tenant, true)
   if (!found) throw unknown(policyId)
+  if (found.source === 'operator') {
+    throw new Problem('forbidden', `'${policyId}' is there for all tenants, and this one has none of that name`)
+  }
   if (isDefault || found.source === 'preset') {
     const what = isDefault ? 'the policy of tasks that name none' : 'a preset'
     throw new Problem('policy-default', `'${policyId}' is ${what}, and stays`)
   }
   assertOurs(policyId, exchange)
-  await context.store.registry.write(POLICY_PREFIX + policyId, null)
-  await policies.look(true)
+  await policies.delete(policyId, caller.tenant)
   return NO_CONTENT
 }
 

@@ -11,7 +11,7 @@ import { pageFilter } from '../page-filter.ts'
 import { Problem } from '../problem.ts'
 import type { PageQuery, TasksQuery } from '../schemas/task.ts'
 import type { DueIn } from '../schemas/task-in.ts'
-import { isEnded, seenTask, showTask, showWhole, type TaskOut } from '../show.ts'
+import { isEnded, seenTask, showListed, showWhole, type TaskOut } from '../show.ts'
 import { ownOf } from '../tokens.ts'
 import { untilEnded } from '../wait.ts'
 
@@ -22,16 +22,19 @@ const idOf = ({ params }: Exchange): string => params.taskId ?? ''
 export async function listTasks({ query, caller, context }: Exchange<TasksQuery>): Promise<Reply> {
   const { status } = query
   const page = await context.store.list({ ...ownOf(caller), ...(status && { status }), ...pageFilter(query) })
-  const tasks = page.tasks.map((record) => showTask(record, context))
+  const tasks = await showListed(page.tasks, context)
   return ok({ tasks, ...(page.cursor !== undefined && { cursor: page.cursor }) })
 }
 
 export async function getTask(exchange: Exchange): Promise<Reply> {
-  const { caller, context, headers, signal } = exchange
+  const { caller, context, headers, signal, waits } = exchange
   let record = await seenTask(idOf(exchange), caller, context)
   const seconds = waitOf(headers)
-  if (seconds > 0 && !isEnded(record)) record = await untilEnded(record, seconds * 1_000, context, signal)
-  const preference = seconds > 0 ? { 'preference-applied': `wait=${seconds}` } : undefined
+  // a preference: beyond the share of its token the task is shown as it is
+  const leave = seconds > 0 ? waits.take(caller.id) : undefined
+  if (leave && !isEnded(record)) record = await untilEnded(record, seconds * 1_000, context, signal).finally(leave)
+  else leave?.()
+  const preference = leave ? { 'preference-applied': `wait=${seconds}` } : undefined
   return tagged(await showWhole(record, context), headers, preference)
 }
 

@@ -4,7 +4,7 @@ import { exportDead, listDead, purgeMany, purgeOne, redriveMany, redriveOne } fr
 import { getOperation, stopOperation } from '../handlers/operations.ts'
 import { type Route, route } from '../route.ts'
 import { exportQuery, operationOut, purgeIn, redriveManyIn, redriveOneIn } from '../schemas/control.ts'
-import { deadQuery, exportedOut, taskOut, tasksOut } from '../schemas/task.ts'
+import { deadQuery, exportedOut, redrivenOut, tasksOut } from '../schemas/task.ts'
 
 const tag = 'Dead letters'
 const LOCATION = { location: 'The path of the operation' }
@@ -70,12 +70,13 @@ export const deadLetterRoutes: readonly Route[] = [
     operationId: 'redriveDeadLetter',
     tag,
     summary: 'Puts a dead letter back',
-    description: 'With its key, its id and its history; attempts are counted anew.',
+    description:
+      'With its key, its id and its history; attempts are counted anew. Of one that was put back before, the answer says so.',
     scope: 'tasks:write',
     body: redriveOneIn,
     isBodyOptional: true,
-    answers: { 200: { description: 'The task', schema: taskOut } },
-    problems: ['not-found', 'key-expired'],
+    answers: { 200: { description: 'The task', schema: redrivenOut } },
+    problems: ['not-found', 'key-expired', 'quota-exceeded'],
     handle: redriveOne,
   }),
   route({

@@ -15,14 +15,15 @@ export const policyRoutes: readonly Route[] = [
     operationId: 'createPolicy',
     tag,
     summary: 'Registers a policy',
-    description: 'By its name: the same policy once more changes nothing, another one of that name is refused.',
+    description:
+      'By its name: the same policy once more changes nothing, another one of that name is refused. It is the tenant’s; without a tenant it is for all.',
     scope: 'policies:write',
     body: policyIn,
     answers: {
       201: { description: 'The policy is registered', schema: policyOut, headers: CREATED },
       200: { description: 'It was there already', schema: policyOut, headers: ETAG },
     },
-    problems: ['policy-exists'],
+    problems: ['policy-exists', 'policies-full'],
     handle: createPolicy,
   }),
   route({
@@ -42,7 +43,7 @@ export const policyRoutes: readonly Route[] = [
       200: { description: 'The policy is replaced', schema: policyOut, headers: ETAG },
       201: { description: 'The policy is registered', schema: policyOut, headers: CREATED },
     },
-    problems: ['not-found', 'changed-meanwhile', 'policy-exists'],
+    problems: ['not-found', 'changed-meanwhile', 'policy-exists', 'policies-full'],
     handle: putPolicy,
   }),
   route({
@@ -51,7 +52,8 @@ export const policyRoutes: readonly Route[] = [
     operationId: 'listPolicies',
     tag,
     summary: 'Lists the policies',
-    description: 'The default one, the presets, then the registered ones by name.',
+    description:
+      'The default one, the presets, then by name those that the tenant has registered and those that are for all.',
     scope: 'tasks:read',
     answers: { 200: { description: 'All of them', schema: policiesOut } },
     problems: [],

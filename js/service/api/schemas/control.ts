@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi'
 import type { ExhaustedReason } from '../../../api/task.ts'
-import { circuit, count, flag, ID_SHAPE, instant, name, origin, queryInt, reason, taskId } from './words.ts'
+import { circuit, count, flag, ID_SHAPE, instant, name, origin, queryInstant, reason, taskId } from './words.ts'
 
 /** The dead letters that an operation or an export is about. */
 export interface DeadFilter {
@@ -37,8 +37,8 @@ const deadFilter: z.ZodType<DeadFilter> = z
 
 export const exportQuery: z.ZodType<DeadFilter> = z.strictObject({
   ...FILTER,
-  endedAfter: queryInt(0, MOST_TIME, 'Ended at this instant or later, epoch ms').optional(),
-  endedBefore: queryInt(0, MOST_TIME, 'Ended before this instant, epoch ms').optional(),
+  endedAfter: queryInstant(MOST_TIME, 'Ended at this instant or later, epoch ms').optional(),
+  endedBefore: queryInstant(MOST_TIME, 'Ended before this instant, epoch ms').optional(),
   taskIds: z
     .array(z.string().regex(ID_SHAPE))
     .max(100)

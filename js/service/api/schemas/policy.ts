@@ -124,7 +124,10 @@ const schedule: z.ZodType = z
   .meta({ description: 'The first 1,000 retries, with the waits of the curve alone' })
 
 const ABOUT = {
-  source: z.enum(['api', 'file', 'preset', 'default']).meta({ description: 'Where the policy comes from' }),
+  source: z.enum(['api', 'operator', 'file', 'preset', 'default']).meta({
+    description:
+      '`api`: registered by the tenant. `operator`: registered for all tenants. Other words say where it comes from',
+  }),
 }
 
 export const policyOut: z.ZodType = z

@@ -155,7 +155,10 @@ export const receipt: z.ZodType = z
   .strictObject({
     taskId: z.string(),
     idempotencyKey: z.string().nullable(),
-    status: z.string().meta({ description: 'PENDING, unless the task is an earlier one' }),
+    status: z.string().meta({
+      description:
+        'PENDING, unless the task is an earlier one. EXHAUSTED: it is a dead letter, and is sent again only once it is put back',
+    }),
     nextAttemptAt: count('Epoch ms').nullable(),
     durability: z
       .enum(['memory', 'relaxed', 'strict', 'replicated'])

@@ -3,6 +3,7 @@
 import { z } from '@hono/zod-openapi'
 import type { ExhaustedReason, TaskStatus } from '../../../api/task.ts'
 import { ENDS } from '../ends.ts'
+import { KEY_SHAPE, MOST_TAGS } from './task-in.ts'
 import {
   count,
   cursor,
@@ -11,7 +12,7 @@ import {
   limit,
   name,
   origin,
-  queryInt,
+  queryInstant,
   reason,
   status,
   TASK_ID,
@@ -34,6 +35,7 @@ const TASK = {
   deadlineAt: 1_795_593_300_000,
   status: 'PENDING',
   lastStatus: 503,
+  lastError: null,
   priority: 0,
   orderKey: 'customer-7',
   tags: { invoice: '2041' },
@@ -41,6 +43,8 @@ const TASK = {
 }
 
 const at = (description: string) => z.number().meta({ description })
+
+const UNTOLD = 'there was none, or this is a list, and the task is no dead letter'
 
 const TASK_FIELDS = {
   taskId,
@@ -65,7 +69,17 @@ const TASK_FIELDS = {
     .int()
     .nullable()
     .optional()
-    .meta({ description: 'Of the last attempt; null: it had no answer. Absent: there was none, or this is a list' }),
+    .meta({
+      description: `Of the last attempt; null: it had no answer. Absent: ${UNTOLD}`,
+    }),
+  lastError: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({
+      description: `Why the last attempt had no answer; null: it had one. Absent: ${UNTOLD}`,
+    }),
+  endedAt: at('Epoch ms. Absent: it has not ended, or this is a list, and it is no dead letter').optional(),
   priority: z.int(),
   orderKey: z.string().optional(),
   tags: z.record(z.string(), z.string()).optional(),
@@ -80,18 +94,34 @@ const TASK_FIELDS = {
 
 export const taskOut: z.ZodType = z.strictObject(TASK_FIELDS).meta({ id: 'Task', example: TASK })
 
-const { lastStatus: _, ...LISTED } = TASK
+const { lastStatus: _, lastError: __, ...LISTED } = TASK
+
+const OUTCOMES = ['redriven', 'redriven_before'] as const
+
+export const redrivenOut: z.ZodType = z
+  .strictObject({
+    ...TASK_FIELDS,
+    outcome: z
+      .enum(OUTCOMES)
+      .meta({ description: '`redriven_before`: an earlier request had put it back, and this one has changed nothing' }),
+  })
+  .meta({ id: 'Redriven', example: { ...LISTED, attemptNumber: 0, outcome: OUTCOMES[0] } })
 
 export const tasksOut: z.ZodType = z
   .strictObject({
     tasks: z.array(taskOut),
-    cursor: z.string().optional().meta({ description: 'Absent: this is the last page' }),
+    cursor: z.string().optional().meta({
+      description:
+        'Where the next page begins. A page looks at 1,000 tasks at most, so it may hold fewer than `limit`, or none, and go on. Absent: this is the last page',
+    }),
   })
   .meta({ id: 'Tasks', example: { tasks: [LISTED], cursor: TASK_ID } })
 
 export interface TasksQuery {
   readonly status?: TaskStatus | undefined
   readonly origin?: string | undefined
+  readonly idempotencyKey?: string | undefined
+  readonly tags?: readonly string[] | undefined
   readonly policyId?: string | undefined
   readonly createdAfter?: number | undefined
   readonly createdBefore?: number | undefined
@@ -109,9 +139,19 @@ const MOST_TIME = 2 ** 48 - 1
 
 const PAGE = {
   origin: origin.optional(),
+  idempotencyKey: z
+    .string()
+    .regex(KEY_SHAPE, 'expected 1 to 255 visible ASCII characters')
+    .optional()
+    .meta({ description: 'With this key; tasks that were cancelled are found by it too' }),
+  tags: z
+    .array(name('A tag: a name, `=` and its value'))
+    .max(MOST_TAGS)
+    .optional()
+    .meta({ description: 'With all of these, each as `name=value`: once for each' }),
   policyId: name('Of this policy').optional(),
-  createdAfter: queryInt(0, MOST_TIME, 'Made at this instant or later, epoch ms').optional(),
-  createdBefore: queryInt(0, MOST_TIME, 'Made before this instant, epoch ms').optional(),
+  createdAfter: queryInstant(MOST_TIME, 'Made at this instant or later, epoch ms').optional(),
+  createdBefore: queryInstant(MOST_TIME, 'Made before this instant, epoch ms').optional(),
   order: z
     .enum(['rising', 'falling'])
     .optional()
@@ -190,7 +230,7 @@ export const exportedOut: z.ZodType = z.strictObject({ task: taskOut, attempts: 
   id: 'Exported',
   description: 'One line: a dead letter and its attempts; never a body or a credential',
   example: {
-    task: { ...LISTED, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null },
+    task: { ...TASK, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null, endedAt: 1_795_420_500_053 },
     attempts: [ATTEMPT],
   },
 })

@@ -26,9 +26,18 @@ export const circuit: z.ZodType<(typeof CIRCUITS)[number]> = z.enum(CIRCUITS)
 /** `z.int()`, with the bounds that JSON Schema tells. */
 const int = (from: number, to: number) => z.int().min(from).max(to)
 
+/** Seconds since 1970 are below this for 3,000 years, and milliseconds above it since 1973. */
+const SECONDS_END = 1e11
+/** 0: the beginning of all, in a filter. */
+const notSeconds = (instant: unknown): boolean => !(Number(instant) > 0 && Number(instant) < SECONDS_END)
+const NOT_SECONDS = 'expected epoch milliseconds, not seconds'
+
 /** An instant in epoch milliseconds. */
 export const instant = (description: string): z.ZodType<number> =>
-  int(0, MAX_MS).meta({ description, example: 1_795_420_800_000 })
+  int(0, MAX_MS).refine(notSeconds, NOT_SECONDS).meta({ description, example: 1_795_420_800_000 })
+/** An instant of a query, in epoch milliseconds. */
+export const queryInstant = (to: number, description: string): z.ZodType<number> =>
+  queryInt(0, to, description).refine(notSeconds, NOT_SECONDS).meta({ description })
 export const millis = (description: string, from = 0, to: number = MAX_MS): z.ZodType<number> =>
   int(from, to).meta({ description })
 export const count = (description: string): z.ZodType<number> => z.int().min(0).meta({ description })
@@ -71,7 +80,7 @@ export const origin: z.ZodType<string> = z
   })
 
 /** A number in a query: digits and nothing else. */
-export const queryInt = (from: number, to: number, description: string): z.ZodType<number> =>
+const queryInt = (from: number, to: number, description: string): z.ZodType<number> =>
   z
     .preprocess(
       (given) => (typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given),

@@ -96,7 +96,7 @@ local function take(at, batch)
   local lane = laneNamed(ARGV[at + 1], tag)
   -- as rows.lua names its fields
   local row = {
-    id, false, false, false, false, NAN, false, false, false, false,
+    id, false, false, false, false, NAN, false, false, false, false, false, false,
     1, PENDING, 0, 0, 0, 0, tells % 2, schema, lane.no, 0, rank, NAN, S.seq, now + deadlineIn,
     attempt > 0 and now - age or NAN, 0, NAN, NAN, NAN, most, attempt, bodyBytes, 0, 0, order, '', '',
     ARGV[at + 2], '', '', 0, now + max(0, dueIn), now + server, now - S.offset - age, phase, delay, 0, marks,

@@ -6,12 +6,13 @@
 --   N lanes, L lane names, Q lanes that may start a task, U those of them without room, V lanes by their next moment,
 --   J homes of tasks, H live homes, F paused scopes, Rg the registry,
 --   Og how many places in Q each origin has, Un ended tasks whose end is to be told, Sh shares of principals and
---   origins, Wt lines apart in which lanes wait, C interned records
+--   origins, Wt lines apart in which lanes wait, Ls tasks of one principal (see rows.lua), Dc dead letters of each principal,
+--   Ec what each has that has succeeded or was cancelled, C interned records
 -- ARGV[1]: what every call says, as `headOf` in scripts.ts packs it.
 --
 -- Rows and lanes are read, changed in Lua, and written at the end (`flush`), so that a script that fails in between
 -- has written nothing. Numbers are big-endian and instants are not negative: bytes compare as the numbers do.
-local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, C = unpack(KEYS)
+local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, Ls, Dc, Ec, C = unpack(KEYS)
 local call, pack, unpacked, huge = redis.call, struct.pack, struct.unpack, math.huge
 local sub, max, min, concat = string.sub, math.max, math.min, table.concat
 local NAN = 0 / 0

@@ -37,6 +37,28 @@ local function laneText(lane)
   return concat(parts)
 end
 
+-- Whose a lane is: what follows its origin.
+local function whoOf(lane)
+  return string.match(lane.name, ' .*') or ''
+end
+
+-- How many of their tasks have ended since Dc and Ec were written, or have gone. Scores are negative: whoever has most comes first, and of
+-- those who have as many as each other the first by name.
+local endings = { [Dc] = {}, [Ec] = {} }
+local function countEnd(lane, status, by)
+  local counts = endings[status == 3 and Dc or Ec]
+  local who = whoOf(lane)
+  counts[who] = (counts[who] or 0) + by
+end
+local function countEnds()
+  for key, counts in pairs(endings) do
+    for who, by in pairs(counts) do
+      if by ~= 0 and tonumber(call('ZINCRBY', key, -by, who)) >= 0 then call('ZREM', key, who) end
+      counts[who] = nil
+    end
+  end
+end
+
 local function loadLanes(numbers)
   local wanted, asked = {}, {}
   for _, no in ipairs(numbers) do
@@ -247,7 +269,10 @@ local function restage(lane)
   if isOver and moment == 0 then
     remove(N, no)
     keep(L, lane.name, false)
-    if everyone then moreOf(originOf(lane.name)) end
+    if everyone then
+      moreOf(originOf(lane.name))
+      moreOf(lane.tag)
+    end
     lanes[lane.no] = nil
     numbers[lane.name] = nil
   else

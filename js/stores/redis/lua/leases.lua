@@ -15,6 +15,18 @@ local function wake(c)
   end
 end
 
+-- Whether the line has gone past a lane that comes first in it. It has another turn then, which is still to come.
+local function isLate(lane, rank)
+  if lane.served < S.served then
+    takeTag(lane)
+    touch(lane)
+    if lane.served > S.served then return true end
+  end
+  -- those of a higher priority go before their turn
+  if rank >= 2 ^ 32 then S.served = lane.served end
+  return false
+end
+
 local claimed = {}
 -- Says whether more was due than `limit`, whether a limit keeps back what is due, and when the first token comes that alone does.
 local function claimDue(c, owner)
@@ -26,12 +38,17 @@ local function claimDue(c, owner)
   while #claimed < c.limit and S.inFlight < c.total and spoilt < SWEEP do
     local candidate = line.first()
     if not candidate then break end
+    local late = everyone and isLate(candidate.lane, candidate.rank)
     local head, feed = candidate.head, candidate.feed
     -- most often it is the first that is left; others are taken from the middle
-    if candidate.place == feed.at then feed.at = feed.at + 1 else table.remove(feed, candidate.place) end
+    if not late then
+      if candidate.place == feed.at then feed.at = feed.at + 1 else table.remove(feed, candidate.place) end
+    end
     local row = rowOf(sub(head, 30))
     local wasServed = false
-    if not row then
+    if late then
+      -- goes back into line as it is
+    elseif not row then
       -- other code has deleted it, or written something else in its place
       unplace(D, head)
       touch(candidate.lane)
@@ -52,11 +69,11 @@ local function claimDue(c, owner)
       wasServed = true
     end
     if not wasServed then spoilt = spoilt + 1 end
-    if not wasServed and row and row.order ~= NONE then
+    if not wasServed and not late and row and row.order ~= NONE then
       flush() -- the next of its order, in whatever lane, may be due now
       line = lineUpLanes(c, takes)
     else
-      line.back(candidate, wasServed)
+      line.back(candidate)
     end
   end
   local more, blocked = line.isAny(), false

@@ -61,7 +61,7 @@ local function gateOf(c, found)
   end
   local function mostOfPrincipal()
     -- where none is free nothing starts: it is no cause to put thousands of lanes apart
-    return min(c.perPrincipal, mostOf(c.total - S.inFlight, c.total / 50))
+    return min(c.perPrincipal, mostOf(c.total - S.inFlight, 1))
   end
 
   -- The line of the origin or the principal of a lane that has as much in flight as it may.

@@ -44,23 +44,22 @@ local function merged(prefixes, after, count)
   return places, isWhole
 end
 
--- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
--- this turn come first, in order, and then those that were, in the order in which they were.
+-- Lanes that may be claimed from, of which as many are known as have to be, in order for each rank.
 local function lineUpLanes(c, takes)
   -- `at`: the last place that was read, where there are lines apart
-  local l = { cursor = '[' .. c.tag, at = '', isOver = c.isShut, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
+  local l = { cursor = '[' .. c.tag, at = '', isOver = c.isShut, seen = {}, queues = {}, ranks = {}, full = {}, asked = 0 }
   local last = '(' .. c.tag .. '\255'
   local gate = c.gate
   if gate then gate.takes, gate.seen = takes, l.seen end
 
   local function queueFor(rank)
-    if not l.fresh[rank] then
-      l.fresh[rank], l.again[rank] = { at = 1 }, { at = 1 }
+    if not l.queues[rank] then
+      l.queues[rank] = { at = 1 }
       local i = #l.ranks
       while i > 0 and l.ranks[i] > rank do i = i - 1 end
       table.insert(l.ranks, i + 1, rank)
     end
-    return l.fresh[rank], l.again[rank]
+    return l.queues[rank]
   end
 
   -- The first of a queue that may be claimed from still: others may have taken what it shares with them.
@@ -80,9 +79,7 @@ local function lineUpLanes(c, takes)
       return false
     end
     if gate and gate.isKept(candidate) then return false end
-    local fresh, again = queueFor(candidate.rank)
-    local queue = candidate.wasServed and again or fresh
-    -- one that has just been served stays at the end
+    local queue = queueFor(candidate.rank)
     local i = #queue
     while i >= queue.at and comesFirst(candidate, queue[i]) do i = i - 1 end
     table.insert(queue, i + 1, candidate)
@@ -192,7 +189,7 @@ local function lineUpLanes(c, takes)
     while true do
       local head, queue
       for _, rank in ipairs(l.ranks) do
-        queue = headOf(l.fresh[rank]) and l.fresh[rank] or l.again[rank]
+        queue = l.queues[rank]
         head = headOf(queue)
         if head then break end
       end
@@ -208,15 +205,14 @@ local function lineUpLanes(c, takes)
   end
 
   -- Puts it back with its next task.
-  function l.back(candidate, wasServed)
-    candidate.wasServed = candidate.wasServed or wasServed
+  function l.back(candidate)
     admit(candidate)
   end
 
   function l.isAny()
     while true do
       for _, each in ipairs(l.ranks) do
-        if headOf(l.fresh[each]) or headOf(l.again[each]) then return true end
+        if headOf(l.queues[each]) then return true end
       end
       if l.isOver or (gate and gate.isTired) then return false end
       l.know(2 * l.asked)

@@ -1,4 +1,4 @@
--- Questions: they read no clock and change nothing.
+-- Questions: but for `now` they read no clock, and they change nothing.
 --
 -- ARGV: head; the name of the question; its own. Answer: what is shown less than what is kept, and what the question asks for.
 local questions = {}
@@ -31,16 +31,33 @@ function questions.find()
   return tasksOf(list)
 end
 
--- 'REV' or nothing, from where to where, most, statuses as a text of digits or nothing: tasks, and the last that was looked at, if
--- there may be more
-function questions.list()
-  local order, from, to, most, statuses = arg(), arg(), arg(), tonumber(arg()), arg()
-  local members
-  if order == '' then
-    members = call('ZRANGEBYLEX', I, from, to, 'LIMIT', 0, SWEEP)
-  else
-    members = call('ZRANGE', I, from, to, 'BYLEX', order, 'LIMIT', 0, SWEEP)
+-- key, tag of a principal or nothing, most: tasks that have the key or had it, or nothing if there are more
+function questions.keyed()
+  local key, tag, most = arg(), arg(), tonumber(arg())
+  local list = {}
+  for _, keeper in ipairs(keepersFrom(call('HGET', K, key))) do
+    if tag == '' or keeper.tag == tag then list[#list + 1] = keeper.id end
   end
+  local from = CANCELLED_KEY .. key .. tag
+  for _, member in ipairs(call('ZRANGEBYLEX', Ls, '[' .. from, '(' .. from .. string.rep('\255', 33), 'LIMIT', 0, most)) do
+    list[#list + 1] = sub(member, 34)
+  end
+  if #list > most then return '' end
+  return tasksOf(list)
+end
+
+-- 'REV' or nothing, the part of Ls or nothing for all tasks, from where to where, most, statuses as a text of digits or nothing: tasks,
+-- the last that was looked at, if there may be more, and how many were
+function questions.list()
+  local order, part, from, to, most, statuses = arg(), arg(), arg(), arg(), tonumber(arg()), arg()
+  local key, members = part == '' and I or Ls, nil
+  if order == '' then
+    members = call('ZRANGEBYLEX', key, from, to, 'LIMIT', 0, SWEEP)
+  else
+    members = call('ZRANGE', key, from, to, 'BYLEX', order, 'LIMIT', 0, SWEEP)
+  end
+  for i = 1, #members do members[i] = sub(members[i], #part + 1) end
+  local looked = #members
   local list = {}
   local rest = #members == SWEEP and members[SWEEP] or ''
   local rows = #members > 0 and call('HMGET', T, unpack(members)) or {}
@@ -49,25 +66,38 @@ function questions.list()
     if row and (statuses == '' or string.find(statuses, tostring(string.byte(row, 2)), 1, true)) then
       list[#list + 1] = id
       if #list == most then
+        looked = i
         if i < #members then rest = id end
         break
       end
     end
   end
-  return { tasksOf(list), rest }
+  return { tasksOf(list), rest, looked }
 end
 
+-- id, most
 function questions.history()
-  local id = arg()
+  local id, most = arg(), tonumber(arg())
   local row = rowFrom(id, call('HGET', T, id))
   if not row or not isReadable(row) then return {} end
   local fields = {}
-  for n = max(1, row.logged - LOG_LENGTH + 1), row.logged - 1 do fields[#fields + 1] = id .. pack('>i4', n) end
+  for n = max(1, row.logged - min(most, LOG_LENGTH) + 1), row.logged - 1 do fields[#fields + 1] = id .. pack('>i4', n) end
   local logs = #fields
-  for n = max(1, row.noted - NOTES_LENGTH + 1), row.noted do fields[#fields + 1] = id .. pack('>i4', -n) end
+  for n = max(1, row.noted - min(most, NOTES_LENGTH) + 1), row.noted do fields[#fields + 1] = id .. pack('>i4', -n) end
   local lines = #fields > 0 and call('HMGET', A, unpack(fields)) or {}
   for i = 1, #lines do lines[i] = lines[i] or '' end
   return { pack('>I4I4', row.logged, logs), lines, row.log }
+end
+
+-- The instant that a step would have, as it is shown: see `time.lua`.
+function questions.now()
+  local clock = G.clock
+  if clock ~= clock then
+    local time = call('TIME')
+    clock = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  local highest = S.highWater - S.offset
+  return { pack('>d', clock < highest - STEP_MS and clock or max(clock, highest)) }
 end
 
 -- cursor, most

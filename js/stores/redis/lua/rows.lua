@@ -3,7 +3,7 @@
 -- A row is a list and `row.name` an index of it, which the build puts in: a table with forty names costs six times as
 -- much to make. In the order of this list; those from `layout` to `log` are packed as ROW says. What is seldom needed lies
 -- in `cold`, as bytes: `warm` unpacks it into the fields from `turn` on.
---@ row: id text0 at0 end0 parked0 ended0 due0 gone changed text layout status aside asked parked behind tells schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason log after turn server created phase delay refunds marks why repeats damaged key
+--@ row: id text0 at0 end0 parked0 ended0 seq0 due0 status0 gone changed text layout status aside asked parked behind tells schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason log after turn server created phase delay refunds marks why repeats damaged key
 local PENDING, IN_FLIGHT, SUCCEEDED, EXHAUSTED, CANCELLED = 0, 1, 2, 3, 4
 local COUNTER = { [0] = 'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled' }
 local REASONS = { [0] = 'total_budget', 'expired', 'key_expired' }
@@ -36,12 +36,13 @@ end
 -- The row that is kept so; nil: it is none of ours.
 local function rowFrom(id, kept)
   if not kept or #kept < SMALLEST then return nil end
-  local row = { id, kept, false, false, false, false, false, false, false, false, unpacked(ROW, kept) }
+  local row = { id, kept, false, false, false, false, false, false, false, false, false, false, unpacked(ROW, kept) }
   local status = row.status
+  row.status0 = status
   -- a due task has its place by `text0` until `due0` has it
   if status ~= PENDING or row.aside == 1 or row.due ~= row.due then row.text0 = false end
   row.at0, row.end0, row.parked0 = placesOf(row)
-  row.ended0 = row.ended
+  row.ended0, row.seq0 = row.ended, row.seq
   return row
 end
 
@@ -104,6 +105,25 @@ local function due0Of(row)
   return row.due0 or (row.text0 and sub(row.text0, PLACE_FROM, PLACE_TO) .. row.id)
 end
 
+-- In Ls, which lists read, stand by id: all tasks of a principal; its dead letters; all dead letters; and what was cancelled, by its
+-- key, which it does not keep. And by principal and by when they ended: what has succeeded or was cancelled, and dead letters, but for
+-- those whose end is to be told.
+local OWN, OWN_DEAD, DEAD, CANCELLED_KEY = '\1', '\2', '\3', '\4'
+local function enlist(row, status, by)
+  local id = row.id
+  if status == EXHAUSTED then
+    by(Ls, OWN_DEAD .. laneOf(row).tag .. id, 0)
+    by(Ls, DEAD .. id, 0)
+  elseif status == CANCELLED and warm(row).key ~= NONE then
+    by(Ls, CANCELLED_KEY .. row.key .. laneOf(row).tag .. id, 0)
+  end
+end
+
+local ENDED_OWN = { [X] = '\5', [Y] = '\6' }
+local function endedAs(row, key, ended, seq)
+  return ENDED_OWN[key] .. whoOf(laneOf(row)) .. '\0' .. pack('>dd', ended, seq) .. row.id
+end
+
 -- Takes the row from all places.
 local function erasePlaces(row)
   local id, due0 = row.id, due0Of(row)
@@ -115,6 +135,8 @@ local function erasePlaces(row)
     remove(B, id)
   end
   unplace(I, id)
+  unplace(Ls, OWN .. laneOf(row).tag .. id)
+  enlist(row, row.status0, unplace)
   if row.aside == 1 then unplace(W, id) end
   -- the youngest attempt is a part of the row
   for n = max(1, row.logged - LOG_LENGTH + 1), row.logged - 1 do remove(A, id .. pack('>i4', n)) end
@@ -125,6 +147,7 @@ local function erasePlaces(row)
   end
   if row.at0 then unplace(Z, id) end
   if row.end0 then unplace(row.end0, id) end
+  if ENDED_OWN[row.end0] then unplace(Ls, endedAs(row, row.end0, row.ended0, row.seq0)) end
   if row.parked0 then unplace(P, row.parked0) end
 end
 
@@ -146,6 +169,12 @@ local function settlePlaces(row)
     end
   end
   row.text0, row.due0, row.text = false, due, text
+  if row.status ~= row.status0 then
+    if not row.status0 then place(Ls, OWN .. laneOf(row).tag .. id, 0) end
+    enlist(row, row.status0, unplace)
+    enlist(row, row.status, place)
+    row.status0 = row.status
+  end
   local at, ended, parked = placesOf(row)
   if at ~= row.at0 then
     if at then place(Z, id, at) else unplace(Z, id) end
@@ -154,7 +183,9 @@ local function settlePlaces(row)
   if ended ~= row.end0 or (ended and row.ended ~= row.ended0) then
     if row.end0 and row.end0 ~= ended then unplace(row.end0, id) end
     if ended then place(ended, id, row.ended) end
-    row.end0, row.ended0 = ended, row.ended
+    if ENDED_OWN[row.end0] then unplace(Ls, endedAs(row, row.end0, row.ended0, row.seq0)) end
+    if ENDED_OWN[ended] then place(Ls, endedAs(row, ended, row.ended, row.seq), 0) end
+    row.end0, row.ended0, row.seq0 = ended, row.ended, row.seq
   end
   if parked ~= row.parked0 then
     if row.parked0 then unplace(P, row.parked0) end
@@ -178,6 +209,7 @@ end
 
 local function finish()
   flush()
+  countEnds()
   if everyone then writeShares() end
   S.highWater = now
   local values = {}

@@ -4,16 +4,17 @@ local everyone = S.layout % 2 == 0 and string.rep('\1', 16)
 
 -- Tasks pending, in flight or dead letters, the bytes of their bodies, and how many are in flight; of an origin the last alone. Then its tokens.
 -- How many are in flight is counted from the first claim on that has limits (S.limited).
-local HELD, BYTES, RUNS, TAT, TOKEN_AT = 1, 2, 3, 4, 5
+-- NEXT: of a principal one more than the last tag of its lanes (see engine/turns.ts); of no more than the line's time nothing has to be known.
+local HELD, BYTES, RUNS, TAT, TOKEN_AT, NEXT = 1, 2, 3, 4, 5, 6
 -- One that is nothing but the first two is kept so: that is half the work.
-local SHARE, SHORT = '>ddddd', '>dd'
+local SHARE, SHORT = '>dddddd', '>dd'
 local SHORT_BYTES = 16
 local function originOf(name)
   return string.match(name, '^[^ ]*')
 end
 
 -- Most stores have none of it, and to make a function takes time.
-local loadShares, shareOf, moreOf, gainShare, gatherShares, partOf, writeShares
+local loadShares, shareOf, moreOf, gainShare, gatherShares, partOf, takeTag, writeShares
 if everyone then
   local shares, more, gaining = {}, {}, {}
 
@@ -25,15 +26,15 @@ if everyone then
     for from = 1, #wanted, MOST do
       local found = call('HMGET', Sh, unpack(wanted, from, min(#wanted, from + MOST - 1)))
       for i = 1, #found do
-        local held, bytes, runs, tat, tokenAt = 0, 0, 0, -huge, -huge
+        local held, bytes, runs, tat, tokenAt, tag = 0, 0, 0, -huge, -huge, 0
         if not found[i] then
           -- none has anything
         elseif #found[i] == SHORT_BYTES then
           held, bytes = unpacked(SHORT, found[i])
         else
-          held, bytes, runs, tat, tokenAt = unpacked(SHARE, found[i])
+          held, bytes, runs, tat, tokenAt, tag = unpacked(SHARE, found[i])
         end
-        shares[wanted[from + i - 1]] = { held, bytes, runs, tat, tokenAt }
+        shares[wanted[from + i - 1]] = { held, bytes, runs, tat, tokenAt, tag }
       end
     end
   end
@@ -84,6 +85,15 @@ if everyone then
     return shareOf(name)[part] + (more[name] and more[name][part] or 0)
   end
 
+  -- Gives a lane the next tag of its principal.
+  function takeTag(lane)
+    local held = partOf(lane.tag, HELD)
+    local share = shareOf(lane.tag)
+    lane.served = max(S.served, min(share[NEXT], S.served + held))
+    share[NEXT] = lane.served + 1
+    moreOf(lane.tag)
+  end
+
   function writeShares()
     gatherShares()
     if not next(more) then return end
@@ -93,12 +103,12 @@ if everyone then
     for name, by in pairs(more) do
       local share = shares[name]
       local held, bytes, runs, tat = max(0, share[HELD] + by[HELD]), max(0, share[BYTES] + by[BYTES]), max(0, share[RUNS] + by[RUNS]), share[TAT]
-      if held == 0 and runs == 0 and tat <= now then
+      if held == 0 and runs == 0 and tat <= now and share[NEXT] <= S.served then
         remove(Sh, name)
-      elseif runs == 0 and tat <= now then
+      elseif runs == 0 and tat <= now and share[NEXT] <= S.served then
         put(Sh, name, pack(SHORT, held, bytes))
       else
-        put(Sh, name, pack(SHARE, held, bytes, runs, tat, share[TOKEN_AT]))
+        put(Sh, name, pack(SHARE, held, bytes, runs, tat, share[TOKEN_AT], share[NEXT]))
       end
       shares[name] = nil
     end

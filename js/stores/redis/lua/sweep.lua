@@ -1,11 +1,10 @@
 -- The work of time alone: retention, leases that ran out, deadlines. Each is bounded by SWEEP.
 local ended = {}
 
--- At most `most` tasks that ended before `before`, or the `surplus` that ended first; of those that ended at once, those that
--- were enqueued first.
-local function oldest(key, surplus, before, most)
+-- At most `most` tasks that ended before `before`; of those that ended at once, those that were enqueued first.
+local function agedOf(key, before, most)
   local last = '(' .. string.format('%.17g', before)
-  local count = min(most, max(surplus, call('ZCOUNT', key, '-inf', last)))
+  local count = min(most, call('ZCOUNT', key, '-inf', last))
   if count <= 0 then return {} end
   local list = call('ZRANGE', key, 0, count)
   -- one more is there: those that ended at its moment are looked at, if some of them are among the first
@@ -28,18 +27,74 @@ local function oldest(key, surplus, before, most)
   return found
 end
 
--- Deletes what is past its retention; says how many of it were dead letters.
+-- The oldest `count` of one principal, but for the first `after`.
+local function oldestOf(who, key, count, after)
+  local from = ENDED_OWN[key] .. who
+  local list = call('ZRANGEBYLEX', Ls, '[' .. from .. '\0', '(' .. from .. '\1', 'LIMIT', after, count)
+  for i, member in ipairs(list) do list[i] = sub(member, #from + 18) end
+  load(list)
+  return list
+end
+
+-- Adds to `found`, up to `total`, of those that have ended the oldest of whoever has most, one by one.
+local function addSurplus(found, key, counts, total)
+  local gone, owners = {}, {}
+  for _, row in ipairs(found) do
+    local who = whoOf(laneOf(row))
+    gone[who] = (gone[who] or 0) + 1
+  end
+  -- each that loses one is among so many, or of those before it none may be deleted
+  local kept = call('ZRANGE', counts, 0, total + 63, 'WITHSCORES')
+  for i = 1, #kept, 2 do
+    owners[#owners + 1] = { name = kept[i], left = -tonumber(kept[i + 1]) - (gone[kept[i]] or 0), after = gone[kept[i]] or 0 }
+  end
+  while #found < total and #owners > 0 do
+    for _, owner in ipairs(owners) do owner.lost = 0 end
+    for _ = #found + 1, total do
+      local first
+      for _, owner in ipairs(owners) do
+        if owner.left > 0 and (not first or owner.left > first.left or (owner.left == first.left and owner.name < first.name)) then
+          first = owner
+        end
+      end
+      if not first then break end
+      first.left, first.lost = first.left - 1, first.lost + 1
+    end
+    local others = {}
+    for _, owner in ipairs(owners) do
+      local list = owner.lost > 0 and oldestOf(owner.name, key, owner.lost, owner.after) or {}
+      for _, id in ipairs(list) do found[#found + 1] = rowOf(id) end
+      owner.after = owner.after + #list
+      -- the others may not be deleted
+      if #list == owner.lost and owner.left > 0 then others[#others + 1] = owner end
+    end
+    owners = others
+  end
+end
+
+local function outlivedOf(key, counts, surplus, before, most)
+  local found = agedOf(key, before, most)
+  local total = min(surplus, most)
+  if #found < total then addSurplus(found, key, counts, total) end
+  return found
+end
+
+-- Deletes what is past its retention; gives the dead letters among it, each its lane and its id.
 local function retain()
   local others, dead = S.succeeded + S.cancelled, S.exhausted
-  local first = others > 0 and oldest(X, others - G.maxTerminal, now - G.terminalMs, SWEEP) or {}
-  local letters = dead > 0 and #first < SWEEP and oldest(Y, dead - G.maxDead, now - G.deadMs, SWEEP - #first) or {}
-  local keys = {}
+  local first = others > 0 and outlivedOf(X, Ec, others - G.maxTerminal, now - G.terminalMs, SWEEP) or {}
+  local letters = dead > 0 and #first < SWEEP and outlivedOf(Y, Dc, dead - G.maxDead, now - G.deadMs, SWEEP - #first) or {}
+  local keys, trimmed = {}, {}
   for _, row in ipairs(first) do keys[#keys + 1] = warm(row).key end
-  for _, row in ipairs(letters) do keys[#keys + 1] = warm(row).key end
+  for _, row in ipairs(letters) do
+    keys[#keys + 1] = warm(row).key
+    trimmed[#trimmed + 1] = laneOf(row).name
+    trimmed[#trimmed + 1] = row.id
+  end
   loadKeepers(keys)
   for _, row in ipairs(first) do erase(row) end
   for _, row in ipairs(letters) do erase(row) end
-  return #letters
+  return trimmed
 end
 
 local function collect(row)
@@ -63,9 +118,25 @@ local function takeBack(row)
   collect(row)
 end
 
--- Leases by rising token, then deadlines, the earliest first. True: there may be more.
-local function endOverdue()
+-- After a silence, leases that nobody could renew last for the grace from now: all of them, since the next turn knows of none.
+local function grantGrace(since, graceMs)
+  if now - since < SILENCE_MS then return end
+  local ids = call('ZRANGEBYSCORE', Z, string.format('(%.17g', since), string.format('%.17g', now))
+  load(ids)
+  for _, id in ipairs(ids) do
+    local row = rowOf(id)
+    if row and row.status == IN_FLIGHT then
+      row.leaseUntil = now + graceMs
+      save(row)
+    end
+  end
   flush()
+end
+
+-- Leases by rising token, then deadlines, the earliest first.
+local function endOverdue(silentSince, graceMs)
+  flush()
+  grantGrace(silentSince, graceMs)
   local over = call('ZRANGEBYSCORE', Z, '-inf', string.format('%.17g', now), 'LIMIT', 0, 2 * SWEEP)
   local leased, late = {}, {}
   load(over)

@@ -11,9 +11,11 @@ local function count(row, by)
   S[counter] = S[counter] + by
   if TAKES_ROOM[status] then S.bytes = S.bytes + by * row.bodyBytes end
   if status == EXHAUSTED then lane.dead = lane.dead + by end
+  if status > IN_FLIGHT then countEnd(lane, status, by) end
   if status <= IN_FLIGHT and row.aside == 0 then lane[counter] = lane[counter] + by end
   if everyone and TAKES_ROOM[status] then
     gainShare(lane, by, by * row.bodyBytes, status == IN_FLIGHT and S.limited == 1 and by or 0)
+    if by == 1 and status == PENDING and row.aside == 0 and lane.pending == 1 then takeTag(lane) end
   end
   touch(lane)
 end
@@ -33,8 +35,11 @@ local function become(row, status)
     local runs = S.limited == 1 and (status == IN_FLIGHT and 1 or 0) - (before == IN_FLIGHT and 1 or 0) or 0
     gainShare(lane, room, room * row.bodyBytes, runs)
   end
+  if everyone and status == PENDING and row.aside == 0 and lane.pending == 1 then takeTag(lane) end
   if before == EXHAUSTED then lane.dead = lane.dead - 1 end
   if status == EXHAUSTED then lane.dead = lane.dead + 1 end
+  if before > IN_FLIGHT then countEnd(lane, before, -1) end
+  if status > IN_FLIGHT then countEnd(lane, status, 1) end
   if row.homeName ~= '' and (before <= IN_FLIGHT) ~= (status <= IN_FLIGHT) then countHome(row, status <= IN_FLIGHT and 1 or -1) end
 end
 
@@ -92,8 +97,13 @@ local function startLease(row, owner, forMs)
   S.token = S.token + 1
   row.token, row.leaseUntil = S.token, now + forMs
   local lane = lanes[row.lane]
-  S.served = S.served + 1
-  lane.served, lane.heldUntil = S.served, -huge
+  lane.heldUntil = -huge
+  if not everyone then
+    S.served = S.served + 1
+    lane.served = S.served
+  elseif lane.pending > 0 then
+    takeTag(lane)
+  end
   save(row)
   hint('l', row.id)
 end

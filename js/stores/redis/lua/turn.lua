@@ -1,10 +1,10 @@
 -- One atomic step of a runner, in the order that the contract gives.
 --
--- ARGV: head; counts of settlements, holds and renewals, whether it claims, and the owner; of each settlement its packed
+-- ARGV: head; counts of settlements, holds and renewals, whether it claims, since when the store was silent and the grace for that, and the owner; of each settlement its packed
 -- part and its log; of each hold its packed part and the lane; the renewals; the claim, with its bounds, homes to skip, and
 -- homes supplied.
--- Answer: state, a byte for each settlement, a byte for each renewal, claimed tasks, ended tasks, lanes, waits of their origins, hints.
-local settles, holds, renewals, claims, at = unpacked('>I4I4I4B', arg())
+-- Answer: state, a byte for each settlement, a byte for each renewal, claimed tasks, ended tasks, lanes, waits of their origins, dead letters that were deleted, hints.
+local settles, holds, renewals, claims, silentSince, graceMs, at = unpacked('>I4I4I4Bdd', arg())
 local owner = sub(ARGV[2], at)
 
 -- `given` is at the owner: of settlement i the packed part is 2 i - 1 further on, and its log 2 i
@@ -43,7 +43,7 @@ for _, wish in ipairs(wishes) do
   if wish.forMs > 0 then holdLane(laneNamed(wish.lane, wish.tag), wish.forMs) end
 end
 for i = 1, renewals do renewed[i] = string.char(renew(renewed[i])) end
-endOverdue()
+endOverdue(silentSince + S.offset, graceMs)
 local more, blocked, tokenAt = false, false, huge
 local c
 if claims == 1 then
@@ -152,7 +152,7 @@ local at = nextAt()
 local list = views()
 local untold = everyone and call('ZCARD', Un) or 0
 local state = pack('>dddBBddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
-  trimmed, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold)
-local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, concat(hints) }
+  #trimmed / 2, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold)
+local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, trimmed, concat(hints) }
 finish()
 return answer

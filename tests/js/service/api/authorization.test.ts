@@ -20,7 +20,7 @@ async function things(world: World): Promise<Readonly<Record<string, string>>> {
   const asked = { token: 'all', headers: { 'redrive-tenant': 'acme' } }
   const deadId = await dead({}, asked)
   const taskId = idOf(await create({ delayMs: 60_000, body: 'x' }, asked))
-  await ask('POST', '/retry-policies', { body: { policyId: 'invoices' }, token: 'all' })
+  await ask('POST', '/retry-policies', { body: { policyId: 'invoices' }, ...asked })
   const operation = await ask('POST', '/dead-letters/redrive', { body: { filter: { reason: 'expired' } }, ...asked })
   const pause = await ask('POST', '/pauses', { body: {}, ...asked })
   return {
@@ -143,6 +143,28 @@ test('an emptied list of tokens lets none in, and a new one counts at once', asy
   expect((await ask('GET', '/stats', { token: 'fresh' })).status).toBe(200)
   now.tokens = undefined
   expect((await ask('GET', '/stats')).status).toBe(200)
+})
+
+test.for([
+  ['10.1.2.3:7733', 200],
+  ['[fd00::7]:7733', 200],
+  ['[::ffff:10.1.2.3]', 200],
+  ['redrive.evil.test:7733', 421],
+  ['10.1.2.3.evil.test', 421],
+  ['[fd00::7', 421],
+  ['0x0a010203', 421],
+] as const)('metrics are answered by the address of a pod, and not by a strange name: %s', async ([host, status]) => {
+  const { ask } = await setup({ settings: { metricsOpen: true } })
+  expect((await ask('GET', '/metrics', { headers: { host } })).status).toBe(status)
+  expect((await ask('GET', '/retry-tasks', { headers: { host } })).status).toBe(421)
+})
+
+test('by an address metrics are as closed as by a name', async () => {
+  const { ask } = await setup({ tokens: [] })
+  const headers = { host: '10.1.2.3:7733' }
+  expect((await ask('GET', '/metrics', { headers })).status).toBe(401)
+  const page = { ...headers, origin: 'http://evil.test' }
+  expect((await ask('GET', '/metrics', { headers: page })).status).toBe(403)
 })
 
 test('metrics may be open to all', async () => {

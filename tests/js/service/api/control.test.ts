@@ -118,7 +118,7 @@ test('a process that stops takes nothing new and still answers', async () => {
 
 test.for([
   [new RedriveError('STORAGE_UNAVAILABLE', 'the file is locked'), 503, 'store-unavailable', '1'],
-  [new RedriveError('STORAGE_FULL', 'no room'), 503, 'store-unavailable', '1'],
+  [new RedriveError('STORAGE_FULL', 'no room'), 503, 'queue-full', '5'],
   [new RedriveError('QUEUE_CLOSED', 'closed'), 503, 'draining', '1'],
   [new Error('https://user:pass@api.test/?token=3f1d2c9b7e60a4f8'), 500, 'internal', null],
 ] as const)('a store that fails with %s', async ([error, status, type, retryAfter]) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Answered, idOf, ORDERS, STORES, setup, typeOf } from './setup.ts'
+import { type Answered, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const idsIn = ({ json }: Answered): string[] =>
   (json.tasks as readonly { readonly taskId: string }[]).map(({ taskId }) => taskId)
@@ -27,11 +27,70 @@ describe.for(STORES)('%s', (kind) => {
     expect((await ask('GET', `/retry-tasks/${first}`)).json.status).toBe('SUCCEEDED')
     expect((await ask('DELETE', `/dead-letters/${second}`)).status).toBe(204)
     expect((await ask('GET', `/retry-tasks/${second}`)).status).toBe(404)
+    expect((await ask('POST', `/dead-letters/${alive}/redrive`)).status).toBe(404)
     for (const id of [first, alive]) {
-      expect((await ask('POST', `/dead-letters/${id}/redrive`)).status).toBe(404)
       expect((await ask('DELETE', `/dead-letters/${id}`)).status).toBe(404)
       expect((await ask('GET', `/retry-tasks/${id}`)).status).toBe(200)
     }
+  })
+
+  test('put back twice, even at once, a dead letter goes back once, and each answer says what happened', async () => {
+    const { dead, ask, clock, server } = await setup({ kind })
+    const taskId = await dead()
+    const redrive = () => ask('POST', `/dead-letters/${taskId}/redrive`)
+    const outcomesOf = (answers: readonly Answered[]) => answers.map(({ status, json }) => [status, json.outcome])
+    server.hang()
+    expect(outcomesOf(await Promise.all([redrive(), redrive()])).sort()).toEqual([
+      [200, 'redriven'],
+      [200, 'redriven_before'],
+    ])
+    await clock.advance(100)
+    expect((await redrive()).json).toMatchObject({ taskId, status: 'IN_FLIGHT', outcome: 'redriven_before' })
+    await ask('DELETE', `/retry-tasks/${taskId}`)
+    await clock.advance(100)
+    expect((await redrive()).json).toMatchObject({ taskId, status: 'CANCELLED', outcome: 'redriven_before' })
+    const other = await dead()
+    server.reply(500)
+    await ask('POST', `/dead-letters/${other}/redrive`)
+    await clock.advance(100)
+    // it died again, and goes back again
+    expect(outcomesOf([await ask('POST', `/dead-letters/${other}/redrive`)])).toEqual([[200, 'redriven']])
+  })
+
+  test('what ended a dead letter and when stands in its list, by itself and in an export', async () => {
+    const { dead, create, ask, clock, server } = await setup({ kind })
+    const diedAt = clock.now()
+    const answered = await dead()
+    server.fail(new TypeError('the line broke'))
+    const brokeAt = clock.now()
+    const broken = idOf(await create({ policy: { maxAttempts: 1 } }))
+    await clock.advance(1_000)
+    // its lane is held until after it has expired
+    server.reply(503, { 'retry-after': '30' })
+    await create()
+    await clock.advance(1_000)
+    const expiresAt = clock.now() + 10_000
+    const expired = idOf(await create({ expiresAt }))
+    await clock.advance(20_000)
+    const ends = [
+      { taskId: answered, reason: 'not_retryable', lastStatus: 500, lastError: null, endedAt: diedAt },
+      { taskId: broken, reason: 'max_attempts', lastStatus: null, lastError: 'the line broke', endedAt: brokeAt },
+      { taskId: expired, reason: 'expired', attemptNumber: 0, endedAt: expiresAt + 1 },
+    ]
+    expect((await ask('GET', '/dead-letters?order=rising')).json.tasks).toMatchObject(ends)
+    expect((await ask('GET', '/retry-tasks?order=rising&status=EXHAUSTED')).json.tasks).toMatchObject(ends)
+    expect(linesIn(await ask('GET', '/dead-letters/export'))).toMatchObject(ends.map((task) => ({ task })))
+    for (const end of ends) expect((await ask('GET', `/retry-tasks/${end.taskId}`)).json).toMatchObject(end)
+  })
+
+  test('a key that belongs to a dead letter says so', async () => {
+    const { dead, create } = await setup({ kind })
+    const taskId = await dead({ idempotencyKey: 'a' })
+    const repeat = await create({ idempotencyKey: 'a', policy: { maxAttempts: 1 } })
+    expect(repeat).toMatchObject({ status: 200, json: { taskId, status: 'EXHAUSTED', deduplicated: true } })
+    const other = await create({ idempotencyKey: 'a', body: 'another' })
+    expect(other).toMatchObject({ status: 422, json: { taskId, taskStatus: 'EXHAUSTED' } })
+    expect(other.json.detail).toContain('a dead letter')
   })
 
   test('one whose key the server may have forgotten goes back only where that is accepted', async () => {
@@ -84,3 +143,25 @@ test('an export that breaks off is no whole one to its reader', async () => {
   await expect(response.text()).rejects.toThrow()
   expect(log).toContainEqual(expect.objectContaining({ event: 'error', what: 'export', message: 'the disk is gone' }))
 })
+
+test.for([
+  ['fewer tasks than twice its quota', { capacity: 2 }, 200],
+  ['twice as many as its quota', { capacity: 1 }, 429],
+  ['fewer bytes', { capacityBytes: 2 }, 200],
+  ['twice the bytes of its quota', { capacityBytes: 1 }, 429],
+  ['no quota', undefined, 200],
+] as const)(
+  'S17 a dead letter with a callback goes back where there is room for one more: its tenant has %s',
+  async ([, quota, status]) => {
+    const { ask, dead, create, now, store } = await setup({
+      tokens: [tokenFor('ann', 'ann', 'tasks:write', 'tasks:read'), tokenFor('root', null, 'admin')],
+    })
+    const callback = { url: ORDERS }
+    const told = await dead({ json: 1, idempotent: true, callback }, { token: 'ann' })
+    await create({ delayMs: 60_000, json: 2 }, { token: 'ann' })
+    now.quota = quota
+    const back = await ask('POST', `/dead-letters/${told}/redrive`, { token: 'root' })
+    expect([back.status, status === 429 && typeOf(back)]).toEqual([status, status === 429 && 'quota-exceeded'])
+    expect((await store.get(told))?.status === 'EXHAUSTED').toBe(status === 429)
+  },
+)

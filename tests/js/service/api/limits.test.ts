@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loadCore } from '../../../../js/core.ts'
+import { watch } from '../../setup.ts'
 import { setup, sha256, tokenFor, typeOf } from './setup.ts'
 
 const TOKENS = [tokenFor('a', 'acme', 'tasks:read'), tokenFor('b', 'acme', 'tasks:read')]
@@ -190,4 +191,54 @@ test('a token is told apart from its digest', async () => {
   expect((await ask('GET', '/stats', { token: sha256('a') })).status).toBe(401)
   expect((await ask('GET', '/stats', { headers: { authorization: 'bearer   a' } })).status).toBe(200)
   expect((await ask('GET', '/stats', { headers: { authorization: 'Basic a' } })).status).toBe(401)
+})
+
+describe('of requests under way', () => {
+  const TWO = ['one', 'two'].map((name) => tokenFor(name, name, 'tasks:read', 'tasks:write'))
+  const times = (count: number) => Array.from({ length: count })
+
+  test('a token has 320 that wait for the end of a task at most: to others the task is shown as it is', async () => {
+    const { clock, ask, create } = await setup({ tokens: TWO, sends: false })
+    const { taskId } = (await create({}, { token: 'one' })).json
+    const wait = (token: string) =>
+      watch(ask('GET', `/retry-tasks/${taskId}`, { token, headers: { prefer: 'wait=1' } }))
+    const all = times(400).map(() => wait('one'))
+    await clock.settle()
+    const answered = all.flatMap(({ value }) => value ?? [])
+    expect(answered.map(({ status }) => status)).toEqual(times(80).map(() => 200))
+    expect(answered.every(({ headers }) => headers.get('preference-applied') === null)).toBe(true)
+    const other = (await create({ idempotencyKey: 'k-2' }, { token: 'two' })).json.taskId
+    const own = watch(ask('GET', `/retry-tasks/${other}`, { token: 'two', headers: { prefer: 'wait=1' } }))
+    await clock.settle()
+    expect(own.state).toBe('pending')
+    await clock.advance(1_000)
+    expect(all.every(({ value }) => value?.status === 200)).toBe(true)
+    expect(own.value?.headers.get('preference-applied')).toBe('wait=1')
+    const later = wait('one')
+    await clock.settle()
+    expect(later.state).toBe('pending')
+    await clock.advance(1_000)
+  })
+
+  test.each([
+    ['where there are two tokens one has 640 at most, and the other is answered', TWO, 640],
+    ['a token that is the only one has them all', TWO.slice(0, 1), 700],
+  ])('%s', async (_, tokens, most) => {
+    const { clock, ask, store } = await setup({ tokens })
+    const ends: (() => void)[] = []
+    Object.assign(store, { get: () => new Promise<void>((resolve) => ends.push(resolve)) })
+    const path = '/retry-tasks/01a21ace-1956-7000-b5bd-94b96aa92dda'
+    const all = times(700).map(() => watch(ask('GET', path, { token: 'one' })))
+    await clock.settle()
+    const refused = all.flatMap(({ value }) => value ?? [])
+    expect(refused).toHaveLength(700 - most)
+    for (const { status, json, headers } of refused) {
+      expect([status, json.type, headers.get('retry-after')]).toEqual([429, 'urn:redrive:problem:rate-limited', '1'])
+    }
+    if (tokens.length > 1) expect((await ask('GET', '/stats', { token: 'two' })).status).toBe(200)
+    expect((await ask('GET', '/readyz')).status).toBe(200)
+    for (const end of ends) end()
+    await clock.settle()
+    expect((await ask('GET', '/stats', { token: 'one' })).status).toBe(200)
+  })
 })

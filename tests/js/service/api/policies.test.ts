@@ -146,10 +146,102 @@ test('a plan has the numbers of the package, and an end where there is one', asy
   expect(faultsOf(await ask('POST', '/plan', { body: { maxAttempts: 'many' } }))[0]).toMatch(/^#\/maxAttempts: /)
 })
 
-test('policies are everyone’s: a token with the scope may write them, whatever its tenant', async () => {
-  const tokens = [tokenFor('writer', 'acme', 'policies:write'), tokenFor('reader', 'other', 'tasks:read')]
-  const { ask } = await setup({ sends: false, tokens })
-  expect((await ask('POST', '/retry-policies', { body: INVOICES, token: 'writer' })).status).toBe(201)
-  expect((await ask('GET', '/retry-policies/invoices', { token: 'reader' })).status).toBe(200)
-  expect((await ask('DELETE', '/retry-policies/invoices', { token: 'reader' })).status).toBe(403)
+describe('a policy belongs to a tenant', () => {
+  const tokens = [
+    tokenFor('ann', 'ann', 'tasks:write', 'tasks:read', 'policies:write'),
+    tokenFor('bob', 'bob', 'tasks:write', 'tasks:read', 'policies:write'),
+    tokenFor('nobody', null, 'tasks:write', 'tasks:read', 'policies:write'),
+    tokenFor('reader', 'bob', 'tasks:read'),
+    tokenFor('root', null, 'admin'),
+  ]
+  const put = (token: string, maxAttempts: number) => ({ token, body: { ...INVOICES, maxAttempts } })
+  const maxOf = (policies: unknown) =>
+    (policies as { policyId: string; maxAttempts: number; source: string }[])
+      .filter(({ policyId }) => policyId === 'invoices')
+      .map(({ maxAttempts, source }) => [maxAttempts, source])
+
+  test.for(STORES)('each tenant has its own by one name, and changes and deletes no other: %s', async (kind) => {
+    const { ask, create, store } = await setup({ kind, tokens, sends: false })
+    const attemptsOf = async (token: string) =>
+      (await store.get(idOf(await create({ policyId: 'invoices' }, { token }))))?.policy.maxAttempts
+    expect((await ask('POST', '/retry-policies', put('ann', 3))).status).toBe(201)
+    expect(typeOf(await create({ policyId: 'invoices' }, { token: 'bob' }))).toBe('policy-unknown')
+    for (const method of ['GET', 'DELETE'])
+      expect((await ask(method, '/retry-policies/invoices', { token: 'bob' })).status).toBe(404)
+    expect((await ask('POST', '/retry-policies', put('bob', 1))).status).toBe(201)
+    expect((await ask('PUT', '/retry-policies/invoices', put('bob', 2))).status).toBe(200)
+    expect([await attemptsOf('ann'), await attemptsOf('bob')]).toEqual([3, 2])
+    expect((await ask('DELETE', '/retry-policies/invoices', { token: 'reader' })).status).toBe(403)
+    expect((await ask('DELETE', '/retry-policies/invoices', { token: 'bob' })).status).toBe(204)
+    expect([
+      await attemptsOf('ann'),
+      maxOf((await ask('GET', '/retry-policies', { token: 'bob' })).json.policies),
+    ]).toEqual([3, []])
+  })
+
+  test('one without a tenant is for all that have none of their own, and takes an admin where there are several', async () => {
+    const { ask } = await setup({ tokens, sends: false })
+    const shown = async (token: string) => maxOf((await ask('GET', '/retry-policies', { token })).json.policies)
+    expect(typeOf(await ask('POST', '/retry-policies', put('nobody', 1)))).toBe('forbidden')
+    expect((await ask('POST', '/retry-policies', put('root', 5))).status).toBe(201)
+    expect([await shown('ann'), await shown('root')]).toEqual([[[5, 'operator']], [[5, 'api']]])
+    for (const method of ['PUT', 'DELETE']) {
+      const asked = method === 'PUT' ? put('nobody', 1) : { token: 'nobody' }
+      expect(typeOf(await ask(method, '/retry-policies/invoices', asked))).toBe('forbidden')
+    }
+    expect(typeOf(await ask('DELETE', '/retry-policies/invoices', { token: 'ann' }))).toBe('forbidden')
+    // the same as the operator's is the tenant's own all the same, which the operator changes no more
+    expect((await ask('POST', '/retry-policies', put('ann', 5))).status).toBe(201)
+    expect((await ask('PUT', '/retry-policies/invoices', put('root', 6))).status).toBe(200)
+    expect([await shown('ann'), await shown('bob')]).toEqual([[[5, 'api']], [[6, 'operator']]])
+    expect((await ask('DELETE', '/retry-policies/invoices', { token: 'ann' })).status).toBe(204)
+    expect(await shown('ann')).toEqual([[6, 'operator']])
+  })
+
+  test('an admin who names a tenant acts for it alone', async () => {
+    const { ask } = await setup({ tokens, sends: false })
+    const asAnn = { ...put('root', 4), headers: { 'redrive-tenant': 'ann' } }
+    expect((await ask('POST', '/retry-policies', asAnn)).status).toBe(201)
+    expect((await ask('GET', '/retry-policies/invoices', { token: 'ann' })).status).toBe(200)
+    for (const token of ['root', 'bob'])
+      expect((await ask('GET', '/retry-policies/invoices', { token })).status).toBe(404)
+  })
+
+  test('what the operator’s file has is for all and read-only, also where a tenant had one by its name', async () => {
+    const { ask, store, now } = await setup({ tokens, sends: false })
+    expect((await ask('POST', '/retry-policies', put('ann', 2))).status).toBe(201)
+    await applyPolicies(store.registry, [{ policyId: 'invoices', maxAttempts: 7 }])
+    now.settings = { ...now.settings, filePolicies: new Set(['invoices']) }
+    for (const token of ['ann', 'bob', 'root']) {
+      const { json } = await ask('GET', '/retry-policies/invoices', { token })
+      expect([json.maxAttempts, json.source]).toEqual([7, 'file'])
+      expect(typeOf(await ask('PUT', '/retry-policies/invoices', put(token, 1)))).toBe('forbidden')
+      expect(typeOf(await ask('DELETE', '/retry-policies/invoices', { token }))).toBe('forbidden')
+    }
+  })
+
+  test.for(['POST', 'PUT'])(
+    'a tenant has 100 at most, also of those that come at once by %s, and others have room',
+    async (method) => {
+      const { ask } = await setup({ tokens, sends: false })
+      const register = (n: number, token = 'ann') => {
+        const policyId = `p${n}`
+        return ask(method, method === 'POST' ? '/retry-policies' : `/retry-policies/${policyId}`, {
+          token,
+          body: { ...INVOICES, policyId },
+        })
+      }
+      const answers = await Promise.all(Array.from({ length: 110 }, (_, n) => register(n)))
+      expect(answers.filter(({ status }) => status === 201).length).toBe(100)
+      expect(typeOf(await register(200))).toBe('policies-full')
+      expect((await register(200, 'bob')).status).toBe(201)
+      const [kept] = answers.flatMap(({ status }, n) => (status === 201 ? [n] : []))
+      // one that is there may be replaced, and one that is deleted makes room
+      expect((await ask('PUT', `/retry-policies/p${kept}`, { token: 'ann', body: { maxAttempts: 2 } })).status).toBe(
+        200,
+      )
+      expect((await ask('DELETE', `/retry-policies/p${kept}`, { token: 'ann' })).status).toBe(204)
+      expect((await register(200)).status).toBe(201)
+    },
+  )
 })

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Quota } from '../../../../js/api/store.ts'
 import { loadCore } from '../../../../js/core.ts'
 import { RetryQueue } from '../../../../js/index.ts'
 import { internalsOf } from '../../../../js/queue/internals.ts'
@@ -69,6 +70,7 @@ export interface World {
     settings: ApiSettings
     tokens: readonly ApiToken[] | undefined
     refusal: TargetRefusal | undefined
+    quota: Quota | undefined
     isReady: boolean
     isDraining: boolean
   }
@@ -134,6 +136,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     settings: { ...SETTINGS, ...options.settings },
     tokens: options.tokens,
     refusal: undefined,
+    quota: undefined,
     isReady: true,
     isDraining: false,
   }
@@ -148,6 +151,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     version: '0.0.0-test',
     inspector: options.inspector,
     checkTarget: () => now.refusal,
+    quotaOf: () => now.quota,
     bodies: options.bodies && new TaskBodies(options.bodies, { ...BODY_LIMITS, ...options.bodyLimits }, clock),
     settings: () => now.settings,
     tokens: () => now.tokens,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { watch } from '../../setup.ts'
 import { type Answered, faultsOf, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
@@ -107,6 +107,42 @@ describe.for(STORES)('%s', (kind) => {
     expect(idsIn(await ask('GET', '/retry-tasks?status=CANCELLED'))).toEqual([ids[0]])
   })
 
+  test('tasks and dead letters are found by their key and by their tags', async () => {
+    const { create, ask } = await setup({ kind, sends: false })
+    const tags = { invoice: '2041', 'a b': 'c=d' }
+    const cancelled = idOf(await create({ idempotencyKey: 'k', tags }))
+    await ask('DELETE', `/retry-tasks/${cancelled}`)
+    const again = idOf(await create({ idempotencyKey: 'k', tags: { invoice: '2041' } }))
+    await create({ idempotencyKey: 'k2', tags: { invoice: '204' } })
+    const found = async (query: string) => idsIn(await ask('GET', `/retry-tasks?${query}`))
+    expect(await found('idempotencyKey=k')).toEqual([again, cancelled])
+    expect(await found('idempotencyKey=k&status=PENDING')).toEqual([again])
+    expect(await found('tags=invoice%3D2041')).toEqual([again, cancelled])
+    expect(await found('tags=invoice=2041&tags=a%20b%3Dc%3Dd')).toEqual([cancelled])
+    expect(await found('tags=invoice')).toEqual([])
+    expect(idsIn(await ask('GET', '/dead-letters?idempotencyKey=k&tags=invoice=2041'))).toEqual([])
+  })
+
+  test('a task is found by its key, among those that its caller sees', async () => {
+    const tokens = [tokenFor('a', 'acme', 'tasks:read', 'tasks:write'), tokenFor('b', 'bolt', 'tasks:read')]
+    const { create, ask } = await setup({ kind, sends: false, tokens })
+    const idempotencyKey = 'orders/7?a=b&c#%'
+    const taskId = idOf(await create({ idempotencyKey }, { token: 'a' }))
+    await create({ idempotencyKey: 'another' }, { token: 'a' })
+    const find = async (query: string, token = 'a') =>
+      idsIn(await ask('GET', `/retry-tasks?idempotencyKey=${encodeURIComponent(idempotencyKey)}${query}`, { token }))
+    expect(await find('')).toEqual([taskId])
+    expect(await find('&status=PENDING&policyId=default&limit=1')).toEqual([taskId])
+    for (const other of [
+      '&status=CANCELLED',
+      '&policyId=svix',
+      '&origin=https://b.test',
+      '&createdBefore=200000000000',
+    ])
+      expect(await find(other)).toEqual([])
+    expect(await find('', 'b')).toEqual([])
+  })
+
   test('cancelling says what became of it', async () => {
     const { create, ask, clock, server } = await setup({ kind })
     const waiting = idOf(await create({ delayMs: 60_000 }))
@@ -172,6 +208,53 @@ describe.for(STORES)('%s', (kind) => {
     const without = idOf(await create({ method: 'GET' }))
     expect(typeOf(await ask('GET', `/retry-tasks/${without}/body`))).toBe('not-found')
   })
+})
+
+test.for([-40_000, -30_000, 30_000])(
+  'a date is one on the clock of the store, which is %i ms from the one here',
+  async (aheadMs) => {
+    const { create, store, clock } = await setup({ sends: false })
+    let asked = 0
+    const now = async (): Promise<number> => {
+      asked += 1
+      return clock.now() + aheadMs
+    }
+    const enqueue = vi.spyOn(Object.assign(store, { now }), 'enqueue')
+    const dates = { deliverAt: clock.now() + aheadMs + 10_000, expiresAt: clock.now() + aheadMs + 25_000 }
+    const receipts = await Promise.all([create(dates), create(dates), create({ expiresAt: dates.expiresAt })])
+    const stored = enqueue.mock.calls.flatMap(([tasks]) => tasks)
+    expect(stored.map(({ dueInMs, deadlineInMs }) => [dueInMs, deadlineInMs])).toEqual([
+      [10_000, 25_000],
+      [10_000, 25_000],
+      [0, 25_000],
+    ])
+    const begun = [dates.deliverAt, dates.deliverAt, clock.now() + aheadMs]
+    expect(receipts.map(({ json }) => json.nextAttemptAt)).toEqual(begun)
+    // once a second at most
+    expect(asked).toBe(1)
+    await clock.advance(1_000)
+    expect(typeOf(await create({ deliverAt: clock.now() + aheadMs - 86_400_001 }))).toBe('invalid')
+    expect(asked).toBe(2)
+  },
+)
+
+test.for([
+  ['deliverAt', 1_800_000_000],
+  ['expiresAt', 1_800_000_000],
+  ['expiresAt', 99_999_999_999],
+] as const)('%s in seconds is refused, and the answer says which unit it takes: %i', async ([name, seconds]) => {
+  const { create, ask } = await setup({ sends: false })
+  const refused = await create({ [name]: seconds })
+  expect([typeOf(refused), faultsOf(refused)]).toEqual([
+    'invalid',
+    [expect.stringMatching(new RegExp(`^#/${name}: .*millisec`))],
+  ])
+  for (const filter of ['retry-tasks?createdAfter', 'dead-letters?createdBefore', 'dead-letters/export?endedAfter']) {
+    const query = await ask('GET', `/${filter}=${seconds}`)
+    expect([query.status, query.json.detail]).toEqual([400, expect.stringContaining('not seconds')])
+  }
+  const many = await ask('POST', '/dead-letters/redrive', { body: { filter: { endedAfter: seconds } } })
+  expect([many.status, String(many.json.detail)]).toEqual([422, expect.stringContaining('not seconds')])
 })
 
 test('a later delivery moves the budget along, and the key’s life with it', async () => {
@@ -294,6 +377,8 @@ test.for([
   ['cursor=1', 'cursor'],
   ['order=up', 'order'],
   ['state=PENDING', 'state'],
+  ['idempotencyKey=', 'idempotencyKey'],
+  ['tags=', 'tags/0'],
   ['createdAfter=-1', 'createdAfter'],
   ['createdAfter=281474976710656', 'createdAfter'],
 ])('a list refuses ?%s, and names it', async ([query, name]) => {

@@ -87,7 +87,8 @@ export const requestFields: readonly Field[] = [
         for (const name of ['status', 'origin', 'limit', 'cursor', 'order', 'createdAfter', 'reason', 'token']) {
           await world.denied('bad-request', `${TASKS}?${name}=${secret}`)
         }
-        for (const name of ['policyId', 'policyId=x&policyId']) await world.ask(`${TASKS}?${name}=${secret}`)
+        for (const name of ['policyId', 'policyId=x&policyId', 'idempotencyKey', 'tags'])
+          await world.ask(`${TASKS}?${name}=${secret}`)
         await world.denied('bad-request', `/events?types=${secret}`)
         await world.denied('bad-request', `/dead-letters/export?taskIds=${secret}`)
       }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { duration, exactBytes, exactDuration } from '../../../../js/display/format.ts'
@@ -118,6 +118,17 @@ function program(argv: readonly string[], reads = Number.POSITIVE_INFINITY): Pro
     child.on('close', (code) => resolve({ code, out, err }))
   })
 }
+
+test.for(['22.12.0', '20.19.0', '21.99.0', '9.0.0'])('Node %s is refused in one sentence', (version) => {
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${older}`, PROGRAM, 'serve'],
+    { encoding: 'utf8' },
+  )
+  const said = `redrive: this is Node ${version}, and redrive needs 22.13 or later\n`
+  expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: said })
+})
 
 test('the program prints, and ends with the code of its command', async () => {
   const [plan, wrong, help] = await Promise.all([

@@ -4,6 +4,7 @@ import { type FakeAnswer, fakeService, problem } from './fake-service.ts'
 import { type RunOptions, run, widest } from './setup.ts'
 
 const ID = '0199c1d2-7f00-7000-8000-000000000001'
+const OTHER = '0199c1d2-7f00-7000-8000-000000000002'
 const TASK = {
   taskId: ID,
   tenant: 'acme',
@@ -20,9 +21,10 @@ const TASK = {
   lastStatus: 503,
   parked: false,
 }
-/** As a list has them. */
-const { lastStatus: _, ...LISTED } = TASK
-const DEAD = { ...LISTED, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null }
+const DEAD = {
+  ...{ ...TASK, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null },
+  ...{ lastStatus: null, lastError: 'connect ECONNREFUSED', endedAt: Date.now() - 7_200_000 },
+}
 const OPERATION = { operationId: 'redrive-1', kind: 'redrive', status: 'RUNNING', done: 0, skipped: 0, total: 1_204 }
 
 /** A command against a service that answers so. */
@@ -89,10 +91,26 @@ const CASES: readonly Case[] = [
   [
     'dead list --reason max_attempts',
     'GET /dead-letters?reason=max_attempts',
-    [`${ID}  max_attempts      2  POST api.example.com/orders?…`],
-    { json: { tasks: [DEAD] } },
+    [
+      `${ID}  max_attempts        2h        2  POST api.example.com/orders?…; connect ECONNREFUSED`,
+      `${ID}  max_attempts   503  2h        2  POST api.example.com/orders?…\n`,
+    ],
+    { json: { tasks: [DEAD, { ...DEAD, lastStatus: 503, lastError: null }] } },
   ],
-  [`dead redrive ${ID}`, `POST /dead-letters/${ID}/redrive`, [ID], { json: TASK }, {}],
+  [
+    `dead redrive ${ID}`,
+    `POST /dead-letters/${ID}/redrive`,
+    [ID, 'It is put back.'],
+    { json: { ...TASK, outcome: 'redriven' } },
+    {},
+  ],
+  [
+    `dead redrive ${ID}`,
+    `POST /dead-letters/${ID}/redrive`,
+    [ID, 'It was put back before; nothing was changed.'],
+    { json: { ...TASK, outcome: 'redriven_before' } },
+    {},
+  ],
   [
     `dead redrive ${ID} --accept-duplicate-risk`,
     `POST /dead-letters/${ID}/redrive`,
@@ -139,17 +157,84 @@ test.for(CASES)('%s', async ([line, asks, says, answer, sends]) => {
   expect(JSON.parse((await asking(`${line} --json`, answers)).out)).toEqual(answer.json)
 })
 
-test.each([60, 80, 120])(
-  'tables fit into a terminal of %i columns, and are whole where they are piped on',
-  async (columns) => {
-    const long = { ...TASK, targetUrl: `https://api.example.com/${'orders/'.repeat(20)}` }
-    const answers = { 'GET /retry-tasks': { json: { tasks: [long, TASK] } } }
-    const onTerminal = await asking('task list', answers, { isTTY: true, columns, env: { NO_COLOR: '1' } })
-    expect(widest(onTerminal.out)).toBeLessThanOrEqual(Math.max(columns, 78))
-    expect(onTerminal.out).toContain('…')
-    expect((await asking('task list', answers, { columns })).out).toContain('orders/'.repeat(20))
+const LONG = `https://api.example.com/${'orders/'.repeat(20)}`
+const SENTENCE = `POST ${LONG}, policy 'svix', with a key; ${'its origin takes no retry sooner, '.repeat(4)}and this is why`
+/** Commands whose answers are wider than a terminal, and a text of theirs that is not to be lost. */
+const WIDE: readonly (readonly [line: string, asks: string, json: object, text: string])[] = [
+  ['task list', 'GET /retry-tasks', { tasks: [{ ...TASK, targetUrl: LONG }, TASK] }, LONG.slice(8)],
+  ['dead list', 'GET /dead-letters', { tasks: [{ ...DEAD, targetUrl: LONG, lastError: SENTENCE }] }, SENTENCE],
+  [
+    `task explain ${ID}`,
+    `GET /retry-tasks/${ID}/explain`,
+    { decisions: [{ ...DECISIONS[0], text: SENTENCE }, ...DECISIONS] },
+    SENTENCE,
+  ],
+  [
+    `task attempts ${ID}`,
+    `GET /retry-tasks/${ID}/attempts`,
+    { attempts: [{ ...ATTEMPT, responseStatus: null, errorMessage: LONG, decision: SENTENCE }] },
+    SENTENCE,
+  ],
+  [`task get ${ID}`, `GET /retry-tasks/${ID}`, { ...TASK, lastError: SENTENCE.replace(LONG, 'x') }, 'and this is why'],
+]
+
+test.for(WIDE.flatMap((each) => [40, 60, 80, 120].map((columns) => [columns, ...each] as const)))(
+  'nothing of an answer is cut on %i columns, and no line is longer: %s',
+  async ([columns, line, asks, json, text]) => {
+    const answers = { [asks]: { json } }
+    const { out } = await asking(line, answers, { isTTY: true, columns, env: { NO_COLOR: '1' } })
+    expect(widest(out)).toBeLessThanOrEqual(columns)
+    const dense = (some: string) => some.replace(/\s/g, '')
+    expect(dense(out)).toContain(dense(text))
+    expect((await asking(line, answers, { columns })).out).toContain(text)
   },
 )
+
+test('a terminal has error lines in parts, between words, and a pipe has them whole', async () => {
+  const answers = { [`GET /retry-tasks/${ID}`]: problem(409, 'already-ended', 'the task has ended '.repeat(9)) }
+  const { err: whole } = await asking(`task get ${ID}`, answers)
+  expect(whole).toMatch(/^redrive: [^\n]+\n$/)
+  for (const errorColumns of [40, 80]) {
+    const { err } = await asking(`task get ${ID}`, answers, { errorColumns })
+    expect(widest(err)).toBeLessThanOrEqual(errorColumns)
+    expect(err.replace(/\n {2}/g, ' ')).toBe(whole)
+  }
+})
+
+test.for([
+  ['a key', 'order/7?x', {}, 'order/7?x'],
+  ['a key that looks like an id', ID, { [`GET /retry-tasks/${ID}`]: problem(404, 'not-found', 'no id') }, ID],
+] as const)('a task is named by %s', async ([, word, answers, key]) => {
+  const found = { 'GET /retry-tasks': { json: { tasks: [{ ...TASK, taskId: OTHER }] } } }
+  const { code, out, asked } = await asking(`task get ${word}`, {
+    ...{ ...answers, ...found },
+    [`GET /retry-tasks/${OTHER}`]: { json: { ...TASK, taskId: OTHER } },
+  })
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(OTHER) })
+  expect(asked.at(-2)?.path).toBe(`/retry-tasks?idempotencyKey=${encodeURIComponent(key)}`)
+})
+
+test.for([
+  ['task cancel', `DELETE /retry-tasks/${OTHER}`],
+  ['task due', `POST /retry-tasks/${OTHER}/due`],
+  ['task attempts', `GET /retry-tasks/${OTHER}/attempts`],
+  ['task explain', `GET /retry-tasks/${OTHER}/explain`],
+  ['dead redrive', `POST /dead-letters/${OTHER}/redrive`],
+  ['dead purge', `DELETE /dead-letters/${OTHER}`],
+] as const)('%s takes a key, too', async ([command, asks]) => {
+  const found = { 'GET /retry-tasks': { json: { tasks: [{ ...TASK, taskId: OTHER }] } } }
+  const { code, asked } = await asking(`${command} invoice-2041`, { ...found, [asks]: { json: {} } })
+  expect({ code, asks: `${asked.at(-1)?.method} ${asked.at(-1)?.path}` }).toEqual({ code: 0, asks })
+})
+
+test('a key that no task keeps, or tasks of several tenants, is refused', async () => {
+  const listed = (...tasks: object[]) => ({ 'GET /retry-tasks': { json: { tasks } } })
+  const nobody = await asking('task get nope', listed())
+  expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining("no task has the id or the key 'nope'") })
+  const both = await asking('task get both', listed(TASK, { ...TASK, taskId: OTHER, tenant: null }))
+  expect(both).toMatchObject({ code: 1, err: expect.stringContaining(`${ID} (acme), ${OTHER} (no tenant)`) })
+  expect([...nobody.asked, ...both.asked]).toHaveLength(2)
+})
 
 test('task get --wait asks the service to wait', async () => {
   const { asked } = await asking(`task get ${ID} --wait 1500ms`, { [`GET /retry-tasks/${ID}`]: { json: TASK } })
@@ -304,14 +389,15 @@ test('a URL may have a path, as behind a proxy', async () => {
   expect(asked[0]?.path).toBe('/redrive/retry-tasks')
 })
 
-test('an id is one part of the path, whatever is in it', async () => {
-  const { asked } = await asking('task get ../dead-letters?x', {})
-  expect(asked[0]?.path).toBe('/retry-tasks/..%2Fdead-letters%3Fx')
+test('an id is one part of the path, whatever a server says that it is', async () => {
+  const tasks = [{ ...TASK, taskId: '../dead-letters?x' }]
+  const { asked } = await asking('task get k', { 'GET /retry-tasks': { json: { tasks } } })
+  expect(asked[1]?.path).toBe('/retry-tasks/..%2Fdead-letters%3Fx')
 })
 
 test.each([
-  ['task get', 'task get: a task id is missing'],
-  ['task get a b', "task get: expected one task id, got 'a' and 'b'"],
+  ['task get', 'task get: a task id or idempotency key is missing'],
+  ['task get a b', "task get: expected one task id or idempotency key, got 'a' and 'b'"],
   ['task list x', "task list: unexpected 'x'"],
   [
     'task list --status pending',

@@ -71,6 +71,12 @@ const WAYS: readonly Way[] = [
   { key: 'allowPrivate', text: '10.1.0.0/16', json: ['10.1.0.0/16'], setting: { allowPrivate: ['10.1.0.0/16'] } },
   { key: 'allowAnyPublicTarget', text: 'true', json: true, setting: { allowAnyPublicTarget: true } },
   { key: 'egressProxy', text: 'http://p:1', json: 'http://p:1', setting: { egressProxy: 'http://p:1' } },
+  {
+    key: 'dnsServers',
+    text: '10.0.0.53,[fd00::53]:5353',
+    json: ['10.0.0.53', '[fd00::53]:5353'],
+    setting: { dnsServers: ['10.0.0.53', '[fd00::53]:5353'] },
+  },
   { key: 'connectTimeout', text: '12.5s', json: 12_500, setting: { connectTimeout: 12_500 } },
   { key: 'urlSecrets', text: 'keep', json: 'keep', setting: { urlSecrets: 'keep' } },
   { key: 'credentials', text: 'credentials.json', json: credentials, setting: { credentials } },

@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly files?: Readonly<Record<string, unknown>>
   readonly isTTY?: boolean
   readonly columns?: number
+  /** stderr is a terminal, too. */
+  readonly errorColumns?: number
   readonly cwd?: string
 }
 
@@ -46,7 +48,7 @@ export function write(folder: string, files: Readonly<Record<string, unknown>>):
 }
 
 export async function run(argv: string | readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { env = {}, files = {}, isTTY = false, columns, cwd = folderOf(files) } = options
+  const { env = {}, files = {}, isTTY = false, columns, errorColumns, cwd = folderOf(files) } = options
   const out: string[] = []
   const err: string[] = []
   let started: { readonly settings: Settings; readonly host: ServeHost } | undefined
@@ -57,6 +59,7 @@ export async function run(argv: string | readonly string[], options: RunOptions 
     stderr: { write: (text: string) => err.push(text) },
     isTTY,
     columns,
+    errorColumns,
     cwd,
     version: '1.2.3',
   }

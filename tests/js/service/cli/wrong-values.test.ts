@@ -29,6 +29,7 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   allowPrivate: ['10.0.0.1/8', ['10.0.0.0/33']],
   allowAnyPublicTarget: ['x', null],
   egressProxy: ['socks5://p', 'p:1'],
+  dnsServers: ['ns.example.com', ['10.0.0.53:99999']],
   connectTimeout: ['61s', '3 s'],
   urlSecrets: ['strip', true],
   credentials: ['a\nb', []],

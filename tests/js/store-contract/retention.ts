@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { idOf, type Open, setup, TERMS } from './kit.ts'
+
+/** Who ends how many tasks, one after another; which of theirs are left of at most so many, and how many were deleted. */
+type Case = readonly [
+  most: number,
+  ended: readonly (readonly [principal: string | null, count: number])[],
+  left: readonly (readonly [from: number, to: number])[],
+]
+
+const CASES: readonly Case[] = [
+  [
+    20,
+    [
+      ['ann', 10],
+      ['bob', 30],
+    ],
+    [
+      [1, 10],
+      [31, 40],
+    ],
+  ],
+  [
+    20,
+    [
+      ['bob', 30],
+      ['ann', 10],
+    ],
+    [[21, 40]],
+  ],
+  [
+    20,
+    [
+      ['bob', 30],
+      [null, 10],
+    ],
+    [[21, 40]],
+  ],
+  [
+    7,
+    [
+      ['ann', 4],
+      ['bob', 5],
+      ['eve', 3],
+    ],
+    [
+      [3, 4],
+      [8, 12],
+    ],
+  ],
+  [
+    6,
+    [
+      [null, 4],
+      ['ann', 4],
+      ['', 1],
+    ],
+    [
+      [3, 4],
+      [6, 9],
+    ],
+  ],
+  [
+    0,
+    [
+      ['ann', 2],
+      ['bob', 1],
+    ],
+    [],
+  ],
+  [3, [['ann', 3]], [[1, 3]]],
+]
+
+/** The part of retention that is one principal's. */
+export function retentionRules(open: Open): void {
+  test.for(
+    CASES.flatMap(([most, ended, left]) =>
+      (['maxDeadLetters', 'maxTerminal'] as const).map((limit) => ({ limit, most, ended, left })),
+    ),
+  )(
+    'S17 $limit $most: of $ended whoever has most loses the oldest, and others nothing',
+    async ({ limit, most, ended, left }) => {
+      const { add, store, turn, pass } = await setup(open, { retention: { ...TERMS.retention, [limit]: most } })
+      const principals = ended.flatMap(([principal, count]) => Array.from({ length: count }, () => principal))
+      await add(...principals.map((principal) => ({ principal, dueInMs: 9_000 })))
+      for (const [i] of principals.entries()) {
+        await store.cancel(idOf(i + 1), limit === 'maxDeadLetters' ? 'vetoed' : undefined)
+        pass(1)
+      }
+      const { trimmed = [] } = await turn()
+      const all = principals.map((principal, i) => ({ taskId: idOf(i + 1), principal }))
+      const isLeft = (_: unknown, i: number) => left.some(([from, to]) => i + 1 >= from && i + 1 <= to)
+      const kept = (await store.list({ limit: 100 })).tasks.map(({ taskId, principal }) => ({ taskId, principal }))
+      expect(kept).toEqual(all.filter(isLeft))
+      const gone = all.filter((each, i) => !isLeft(each, i))
+      const byId = (a: { taskId: string }, b: { taskId: string }) => (a.taskId < b.taskId ? -1 : 1)
+      expect(trimmed.toSorted(byId)).toEqual(limit === 'maxDeadLetters' ? gone : [])
+      expect(await turn()).not.toHaveProperty('trimmed')
+    },
+  )
+}
