@@ -28,7 +28,8 @@ export interface Settlement {
     | { readonly kind: 'succeeded' }
     /** PENDING, due in `delayMs`; `serverMs` of it is what the server asked for. Without `carry`, `previousDelayMs` becomes `delayMs`. */
     | { readonly kind: 'retry'; readonly delayMs: number; readonly serverMs?: number; readonly carry?: Carry }
-    | { readonly kind: 'exhausted'; readonly reason: ExhaustedReason }
+    /** `marks`: bits that are added to those of the task, for the day on which it goes back. */
+    | { readonly kind: 'exhausted'; readonly reason: ExhaustedReason; readonly marks?: number }
     /**
      * PENDING again, due in `delayMs`. `refund`: the attempt was not one (credentials, offline, 401, pause, shutdown) and is no
      * longer counted; at most 20 times a task, later ones count. `offline`: there was no network, so it is given back whatever their number, and is

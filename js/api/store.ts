@@ -204,7 +204,7 @@ export interface TaskStore {
   /**
    * Puts dead letters back, PENDING, with key, id and history, attempts and refunds at 0, and not parked; the i-th that goes back
    * is due in i times `spacingMs`, i from 0, behind what its order holds by then. `phase` is -1, `previousDelayMs` and `marks` are 0 as of a
-   * task that never failed; `createdAt` and `home` stay. Capacity has no say: they were accepted. The new deadline is the least of its policy's
+   * task that never failed, but for bit 6 of `marks`, 32, which stays: a redirect has answered its request. `createdAt` and `home` stay. Capacity has no say: they were accepted. The new deadline is the least of its policy's
    * `totalBudgetMs` from now and, with a key and without `acceptDuplicateRisk`, `keyTtlMs` from its first attempt,
    * the first that was ever claimed (none: no such limit), and a deadline that was 'expired' before. `deadlineReason` says which.
    * 'key_expired': the key's has passed. 'gone': no dead letter.

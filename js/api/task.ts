@@ -154,6 +154,8 @@ export interface DecisionData {
   readonly authorize?: true
   /** With 'released' and 'parked'. */
   readonly cause?: ReleaseCause
+  /** A redirect has answered the request, by this attempt or before: the URL of the GET that it made of it, which is all that is sent from then on. */
+  readonly seeOther?: string
   /** With 'exhausted'. */
   readonly reason?: ExhaustedReason
   /** With 'waits': the first that holds it. */

@@ -14,7 +14,7 @@ import { bodyLetGo, cancel, type Rest, type RestTerms, readRest, UNREAD_BYTES } 
 import { copyOf, FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { isOwnError } from './own-error.ts'
 import { KEPT_BYTES } from './read-body.ts'
-import { assertMaySend, BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
+import { assertMaySend, becomesGet, dropBody, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
 import {
   type Acceptance,
   type Answer,
@@ -32,6 +32,10 @@ const NOT_LOST: ReadonlySet<string> = new Set([
   ...['credentials', 'mode', 'cache', 'redirect', 'referrer', 'referrerPolicy', 'integrity'],
 ])
 
+/** The GET that a redirect has made of a call: see `Repeatable`. */
+export const seeOtherOf = ({ transport }: Pick<Call, 'transport'>): string | undefined =>
+  transport instanceof FetchTransport ? transport.sendable.seeOther : transport.seeOther
+
 /** The request of a call as a task makes it. */
 export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable {
   return transport instanceof FetchTransport ? new FetchRepeat(transport.sendable) : transport
@@ -44,11 +48,13 @@ export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> 
 }
 
 /**
- * How an attempt has ended that was answered. A redirect that makes a GET of a request has answered it: where that GET fails, the request is
- * not sent again.
+ * How an attempt has ended that was answered. A redirect that makes a GET of a request has answered it: where that GET fails, and cannot
+ * be repeated, nothing is.
  */
-export function outcomeOfAnswer({ policy }: Pick<Call, 'policy'>, answer: RepeatAnswer): number {
-  const { status, redirectRefused, becameGet } = answer
+export function outcomeOfAnswer(call: Pick<Call, 'policy' | 'transport'>, answer: RepeatAnswer): number {
+  const { policy } = call
+  const { status, redirectRefused } = answer
+  const becameGet = answer.becameGet && seeOtherOf(call) === undefined
   const fails = status >= 400 || policy.retryableStatusCodes.includes(status)
   return redirectRefused || (fails ? becameGet : !meets(policy.expect, answer))
     ? OUTCOME_REDIRECT_REFUSED
@@ -94,14 +100,26 @@ class FetchRepeat implements Repeatable {
 
   async send(attempt: AttemptInit): Promise<RepeatAnswer> {
     const { overlay, signal } = attempt
-    const { fetch, url, init: own } = this.#sendable
+    const { fetch, url, init: own, seeOther } = this.#sendable
     const headers = overlay ? laidOver(own.headers, overlay) : own.headers
+    if (seeOther !== undefined) {
+      const init = { ...asGet({ ...own, headers }, attempt), signal, redirect: 'manual' } as const
+      return withinOrigin(heard(await fetch(seeOther, init)), { fetch, url: seeOther, init }, attempt, this)
+    }
     // as fetch reads it, and read once: it may be anything that is a text in the end
     const redirect = `${own.redirect ?? 'follow'}` as RequestRedirect
     const leaves = redirect !== 'follow' || mayLeave(own.method, own.headers, overlay)
     const init: SentInit = { ...own, headers, signal, redirect: leaves ? redirect : 'manual' }
     const response = heard(await fetch(url, init))
-    return leaves ? new FetchRepeatAnswer(response) : withinOrigin(response, { fetch, url, init }, attempt)
+    return leaves ? new FetchRepeatAnswer(response) : withinOrigin(response, { fetch, url, init }, attempt, this)
+  }
+
+  get seeOther(): string | undefined {
+    return this.#sendable.seeOther
+  }
+
+  set seeOther(url: string | undefined) {
+    this.#sendable.seeOther = url
   }
 
   isFinal(error: unknown): boolean {
@@ -254,18 +272,25 @@ function heard(response: Response): Response {
 }
 
 /** The answer, or that of the redirects in it, which are followed by hand while they stay within the origin (S15). */
-function withinOrigin(response: Response, sent: Sendable, attempt: AttemptInit): RepeatAnswer | Promise<RepeatAnswer> {
+function withinOrigin(
+  response: Response,
+  sent: Sendable,
+  attempt: AttemptInit,
+  repeat: FetchRepeat,
+): RepeatAnswer | Promise<RepeatAnswer> {
   // a browser's opaque redirect does not say where it leads
   if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
-  const answer = new FetchRepeatAnswer(response)
-  return REDIRECT.has(response.status) ? follow(answer, sent, attempt) : answer
+  const answer = new FetchRepeatAnswer(response, false, repeat.seeOther !== undefined)
+  return REDIRECT.has(response.status) ? follow(answer, sent, attempt, repeat) : answer
 }
 
 async function follow(
   first: FetchRepeatAnswer,
   { fetch, url: from, init: own }: Sendable,
-  { clock = systemClock, signal, maySend }: AttemptInit,
+  attempt: AttemptInit,
+  repeat: FetchRepeat,
 ): Promise<RepeatAnswer> {
+  const { clock = systemClock, signal, maySend } = attempt
   let answer = first
   let init = own
   let url = from
@@ -275,24 +300,27 @@ async function follow(
     if (location === null) return answer
     const next = nextHop(location, url)
     if (!next) return new FetchRepeatAnswer(answer.response, true)
+    url = next.href
+    if (becomesGet(status, init.method.toUpperCase())) {
+      // before anything can end this attempt
+      repeat.seeOther = url
+      init = asGet(init, attempt)
+    }
     // first: two hops at once would be two connections
     await answer.rest(false, { clock, signal })
     if (hop === MAX_REDIRECTS) throw new TypeError(`more than ${MAX_REDIRECTS} redirects`)
     assertNotAborted(signal)
     assertMaySend(maySend)
-    url = next.href
-    init = afterRedirect(init, status)
     const response = heard(await fetch(url, init))
     if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
     // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on
     Reflect.defineProperty(response, 'redirected', { value: true, configurable: true })
-    answer = new FetchRepeatAnswer(response, false, init.method !== own.method)
+    answer = new FetchRepeatAnswer(response, false, repeat.seeOther !== undefined)
   }
 }
 
-function afterRedirect(init: SentInit, status: number): SentInit {
-  if (!becomesGet(status, init.method.toUpperCase())) return init
+function asGet(init: SentInit, { keyHeader }: AttemptInit): SentInit {
   const headers = new Headers(init.headers)
-  for (const name of BODY_HEADERS) headers.delete(name)
+  dropBody(headers, keyHeader)
   return { ...init, method: 'GET', headers, body: null }
 }

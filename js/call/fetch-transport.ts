@@ -17,6 +17,8 @@ export interface Sendable {
   readonly init: SentInit
   /** The request itself, with a body that is too large to be kept: it can be sent once. */
   readonly whole?: Request | undefined
+  /** As `Repeatable` has it. */
+  seeOther?: string | undefined
 }
 
 export class FetchTransport implements Transport {

@@ -8,12 +8,7 @@ import type { AttemptInit } from './transport.ts'
 export const MAX_REDIRECTS = 20 // the fetch standard's
 export const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Headers that are dropped together with the body. */
-export const BODY_HEADERS: readonly string[] = [
-  'content-encoding',
-  'content-language',
-  'content-location',
-  'content-type',
-]
+const BODY_HEADERS: readonly string[] = ['content-encoding', 'content-language', 'content-location', 'content-type']
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Headers that a request may carry to another origin without giving anything away. */
 const HARMLESS = /^(accept|accept-.*|content-.*|prefer|range|if-.*|x-request(ed-with|-id)|user-agent)$/
@@ -40,6 +35,12 @@ export function mayLeave(
 /** Whether the next hop is a GET. The fetch standard, "HTTP-redirect fetch": 303 turns all but GET and HEAD into GET, 301 and 302 only POST. */
 export function becomesGet(status: number, method: string): boolean {
   return status === 303 ? method !== 'GET' && method !== 'HEAD' : status <= 302 && method === 'POST'
+}
+
+/** Takes out of a request's headers those that the GET goes without which a redirect has made of it. */
+export function dropBody(headers: { delete(name: string): unknown }, keyHeader: string | undefined): void {
+  for (const name of BODY_HEADERS) headers.delete(name)
+  if (keyHeader !== undefined) headers.delete(keyHeader)
 }
 
 /** A replay is redirected, and may not be sent any further now. Its task is tried again later. */

@@ -18,9 +18,12 @@ export async function signed(
   { overlay, signal, clock }: { readonly overlay: Headers | null; readonly signal: AbortSignal; readonly clock: Clock },
   limitMs: number = SIGN_MS,
 ): Promise<Headers> {
-  const { method, url, transport } = call
+  const { transport } = call
+  const { seeOther } = transport instanceof FetchTransport ? transport.sendable : transport
+  const isGet = seeOther !== undefined
+  const { method, url } = isGet ? { method: 'GET', url: seeOther } : call
   const content = transport instanceof FetchTransport ? transport.sendable.init.body : await transport.body()
-  const body = bytesOf((content ?? null) as BodyContent)
+  const body = bytesOf(isGet ? null : ((content ?? null) as BodyContent))
   const asked = async () => sign({ method, url, headers: laidOver(call.headers, overlay), body, signal })
   const given = await within(clock, limitMs, 'sign()', asked())
   return laidOver(overlay ?? new Headers(), hookHeaders(given, 'sign()', 'unsigned'))

@@ -20,6 +20,8 @@ export interface AttemptInit {
   readonly roams?: boolean
   /** The queue's clock; a replay's. */
   readonly clock?: Clock
+  /** The name of the key's header: a GET that a redirect has made of the request goes without it. */
+  readonly keyHeader?: string | undefined
   /** Asked before each hop of a redirect that a replay follows: the cookies may have become another principal's. */
   readonly maySend?: (() => boolean) | undefined
 }
@@ -69,7 +71,12 @@ export interface Finished<A extends Answer = Answer> {
 export interface Repeatable extends Transport {
   /** Holds a replay to the recorded origin (S15). Rejects when there was no answer. */
   send(attempt: AttemptInit): Promise<RepeatAnswer>
-  /** Whether no repeat can mend this error: it is of the caller's own making. */
+  /**
+   * A redirect has answered the request: the URL of the GET that it made of it. From then on that GET is all that is sent (RFC 9110, section
+   * 15.4.4). Within the origin of the request.
+   */
+  seeOther?: string | undefined
+  /** Whether no repeat can mend this error: it is of the caller's own making, or a redirect to another origin has answered the request before. */
   isFinal(error: unknown): boolean
   /** Puts an idempotency key that was made late where it belongs. */
   putHeader(name: string, value: string): void

@@ -187,7 +187,7 @@ export class SharedGates {
     const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#maxLaneHoldMs, this.#settings.seed)
     core.gates(this.#numbers)
     core.setWhenOpen(this.#whenOpen)
-    const rulings = new Rulings(engine, core, new Policies(core, this.#host), () => '')
+    const rulings = new Rulings(engine, core, new Policies(core, this.#host), () => '', String)
     const gates = { engine, core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
     byRules.set(this.#rules, gates)
     return gates

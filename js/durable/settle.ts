@@ -1,7 +1,7 @@
 /** Settles leased tasks: an ended attempt becomes a settlement, and callers hear what the store answers, never what the attempt alone has shown. */
 
 import { type Carry, laneName, type Settlement, type Turn } from '../api/store.ts'
-import { OUTCOME_OFFLINE, VERDICT_SUCCEEDED } from '../core/codes.ts'
+import { MARK_SEE_OTHER, OUTCOME_OFFLINE, VERDICT_SUCCEEDED } from '../core/codes.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
 import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
@@ -118,9 +118,9 @@ export class Settler {
 }
 
 /** A follow-up as the store is told of it. */
-function nextOf({ why, outcome }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
+function nextOf({ why, outcome, seeOther }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
   if (kind === 'succeeded') return { kind }
-  if (reason) return { kind: 'exhausted', reason }
+  if (reason) return { kind: 'exhausted', reason, ...(seeOther === undefined ? {} : { marks: MARK_SEE_OTHER }) }
   // its end was asked for: the store ends it whatever it is told
   if (!why) return { kind: 'release', delayMs: 0, refund: false }
   const { delayMs, serverMs, phase, previousDelayMs, marks, refunded: refund } = why

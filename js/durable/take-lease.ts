@@ -11,11 +11,15 @@ import {
   MOST_REFUNDS,
   type Settlement,
   type StoredTask,
+  type TaskStore,
 } from '../api/store.ts'
 import type { Call } from '../call/call.ts'
+import { repeatableOf, seeOtherOf } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
-import { MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import { nextHop } from '../call/redirects.ts'
+import { MARK_SEE_OTHER, MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { adopt } from '../core/queue-calls.ts'
+import { REDACTED } from '../core/sanitizer.ts'
 import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
@@ -87,7 +91,9 @@ export class LeaseStarter {
     if (!seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
     // one that is said to have no body, and has a type of it, may have lost its length to other code
     const mayHaveBody = record.bodyBytes > 0 || 'content-type' in record.headers
-    if (task.call?.rebuilt && mayHaveBody && !atHand) void this.#startWithBody(task, record)
+    const isAnswered = (this.#carried(record).marks & MARK_SEE_OTHER) !== 0
+    if (isAnswered && task.call && seeOtherOf(task.call) === undefined) void this.#startSeeingOther(task, record)
+    else if (task.call?.rebuilt && !isAnswered && mayHaveBody && !atHand) void this.#startWithBody(task, record)
     else runner.start(task)
   }
 
@@ -169,6 +175,29 @@ export class LeaseStarter {
     }
   }
 
+  /** Starts a task whose request a redirect has answered: the GET that it made of it is in its history. */
+  async #startSeeingOther(task: Task, { taskId, targetUrl }: StoredTask): Promise<void> {
+    const { runner, store, failed } = this.#state
+    const { host } = runner
+    try {
+      const urls = await seenIn(store, taskId)
+      if (task.slot < 0 || !task.call) return
+      const url = urls.at(-1)
+      // in a store there may be anything; and a secret is never kept, so that a part of the address is missing
+      const next = url !== undefined && !url.includes(REDACTED) ? nextHop(url, targetUrl) : undefined
+      if (next) {
+        repeatableOf(task.call).seeOther = next.href
+        runner.start(task)
+        return
+      }
+      if (task.lease) task.lease.reason = 'not_retryable'
+      runner.settle(task, notSent(OUTCOME_VETOED, host.now()))
+    } catch (error) {
+      failed(error)
+      runner.settle(task, notSent(OUTCOME_RELEASED, host.now()))
+    }
+  }
+
   /** Parks a record that another version, or a hand, has written: no process asks for it again until its principal starts anew. */
   #parkUnreadable(lease: Lease, error: unknown): void {
     reportUnreadable(this.#state.runner, lease.taskId, error, 'it is parked')
@@ -182,5 +211,16 @@ export class LeaseStarter {
     const log = { taskId: lease.taskId, ...none, decision }
     const next = { kind: 'release', refund: true, ...how } as const
     this.#loop.addEnding({ task: undefined, settlement: { lease, log, next }, answered: () => {} })
+  }
+}
+
+/** The addresses in the history of a task that a redirect has led to, as they came. */
+async function seenIn(store: TaskStore, taskId: string): Promise<readonly string[]> {
+  const urls: string[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await store.attempts(taskId, { limit: 100, ...(cursor === undefined ? {} : { cursor }) })
+    for (const { data } of page.attempts) if (typeof data?.seeOther === 'string') urls.push(data.seeOther)
+    cursor = page.cursor
+    if (cursor === undefined) return urls
   }
 }

@@ -9,6 +9,7 @@ import type { Call } from '../call/call.ts'
 import { outcomeOfAnswer, repeatableOf } from '../call/fetch-repeat.ts'
 import type { Finished, RepeatAnswer, Repeatable } from '../call/transport.ts'
 import { OUTCOME_TIMED_OUT } from '../core/codes.ts'
+import type { Settings } from '../options/queue-options.ts'
 import { bothSignals, whenAborted } from '../platform/abort.ts'
 import { type Clock, FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
@@ -18,7 +19,10 @@ const ON_ITS_WAY_MS = 1_000
 
 /** The part of the runner that a replay needs. */
 interface ReplayPorts {
-  readonly host: { readonly now: () => number; readonly settings: { readonly clock: Clock } }
+  readonly host: {
+    readonly now: () => number
+    readonly settings: Pick<Settings, 'clock'> & Partial<Pick<Settings, 'idempotency'>>
+  }
   maySend(task: Task): boolean
 }
 
@@ -69,6 +73,10 @@ export class Replay implements AttemptPlan {
 
   get clock(): Clock {
     return this.#ports.host.settings.clock
+  }
+
+  get keyHeader(): string | undefined {
+    return this.#ports.host.settings.idempotency?.header
   }
 
   get maySend(): () => boolean {

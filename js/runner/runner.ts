@@ -98,7 +98,7 @@ export class Runner {
     this.policies = new Policies(this.core, host)
     this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
     this.announcer = new Announcer(this)
-    this.rulings = new Rulings(engine, this.core, this.policies, this.words)
+    this.rulings = new Rulings(engine, this.core, this.policies, this.words, (url) => this.sanitizer.url(url))
     this.door = new Door(this)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (trimmed) => reportTrimmed(trimmed, retention, host.degraded))

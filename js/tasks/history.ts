@@ -26,6 +26,8 @@ export interface HistoryEntry {
   readonly authorize: boolean
   /** The reason why it was given back, if it was. */
   readonly cause: ReleaseCause | undefined
+  /** The GET that a redirect has made of the request, as it may be shown. */
+  readonly seeOther: string | undefined
   /** Words for what follows; where the task was given up, the reason. */
   readonly next: string
   /** From its end until the next attempt is due; undefined: there is none. */
@@ -55,6 +57,7 @@ export function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: nu
     counted: undefined,
     authorize: false,
     cause: undefined,
+    seeOther: undefined,
     next,
     delayMs: undefined,
   }
@@ -71,8 +74,8 @@ export function showEntry(taskId: string, entry: HistoryEntry): AttemptLog {
 
 /** Data of a line that has no field of its own in an `AttemptLog`. */
 function dataOf(entry: HistoryEntry): DecisionData {
-  const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, delayMs } =
-    entry
+  const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause } = entry
+  const { seeOther, next, delayMs } = entry
   return {
     ...(delayMs === undefined ? {} : { delayMs, nextAttemptAt: startedAt + durationMs + delayMs }),
     ...(curveMs === undefined ? {} : { curveMs }),
@@ -81,6 +84,7 @@ function dataOf(entry: HistoryEntry): DecisionData {
     ...(counted === undefined ? {} : { counted }),
     ...(authorize ? { authorize } : {}),
     ...(cause ? { cause } : {}),
+    ...(seeOther === undefined ? {} : { seeOther }),
     ...(kind === 'exhausted' ? { reason: next as ExhaustedReason } : {}),
   }
 }

@@ -2,8 +2,10 @@
 
 import type { ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
+import { seeOtherOf } from '../call/fetch-repeat.ts'
 import { hasRetryAfter, type RepeatAnswer } from '../call/transport.ts'
 import {
+  MARK_SEE_OTHER,
   OUTCOME_REDIRECT_REFUSED,
   SAID_END,
   SAID_NOTHING,
@@ -24,7 +26,7 @@ import type { Task } from './task.ts'
 export class Ruling {
   readonly verdict: number
   /** The numbers behind it, where another attempt is to follow. */
-  readonly why: Settled | undefined
+  why: Settled | undefined
   /** The attempt left: there is an answer, or a connection was lost. */
   readonly sent: boolean
   readonly attemptNumber: number
@@ -34,6 +36,8 @@ export class Ruling {
   readonly #serverDelayMs: number
   /** The words of its error, without secrets; null: it has none. */
   error: string | null = null
+  /** The GET that a redirect has made of the request, as it may be shown. */
+  seeOther: string | undefined
 
   /** `verdicts` has the numbers behind the verdict. */
   constructor(
@@ -50,6 +54,12 @@ export class Ruling {
     this.holdMs = verdicts.holdMs
     this.#finished = finished
     this.#serverDelayMs = serverDelayMs
+  }
+
+  /** Takes note that a redirect has answered the request. */
+  isAnswered(seeOther: string): void {
+    this.seeOther = seeOther
+    if (this.why) this.why = { ...this.why, marks: this.why.marks | MARK_SEE_OTHER }
   }
 
   /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
@@ -80,6 +90,7 @@ export class Ruling {
       counted: why && !why.refunded,
       authorize: why?.authorize === true,
       cause,
+      seeOther: this.seeOther,
       next,
       delayMs: known(nextAt - startedAt - durationMs),
     }
@@ -94,12 +105,13 @@ const saidOf = (said: Finished['said']): number =>
 const isReplayed = (answer: RepeatAnswer | null): boolean =>
   ['idempotent-replayed', 'idempotency-replayed'].some((name) => answer?.header(name) === 'true')
 
-/** The words on an answer that ends its task by more than its status. */
+/** The words on an answer of which its status does not say all. */
 function wordsOf(answer: RepeatAnswer, status: number, outcome: number, isEnd: boolean): string | null {
   if (!status) return HIDDEN_REDIRECT
+  if (answer.becameGet && status >= 400) return FAILED_GET
   if (outcome !== OUTCOME_REDIRECT_REFUSED || answer.redirectRefused)
     return isEnd && isReplayed(answer) ? STORED_FAILURE : null
-  return status < 400 ? UNEXPECTED : FAILED_GET
+  return UNEXPECTED
 }
 
 /** A number that is kept: NaN would take an object of its own. */
@@ -117,18 +129,22 @@ export class Rulings {
   readonly #verdicts: Verdicts
   /** The words of an error, without secrets. */
   readonly #words: (error: unknown, about: Confidential) => string
+  /** A URL, without secrets. */
+  readonly #shown: (url: string) => string
 
   constructor(
     engine: Engine,
     core: CoreQueue,
     policies: PolicyHandles,
     words: (error: unknown, about: Confidential) => string,
+    shown: (url: string) => string,
   ) {
     this.#engine = engine
     this.#core = core
     this.#policies = policies
     this.#verdicts = new Verdicts(engine, core)
     this.#words = words
+    this.#shown = shown
   }
 
   /** Tells the core how an attempt of `task` has ended. */
@@ -161,6 +177,8 @@ export class Rulings {
     const ruling = new Ruling(verdict, verdicts, finished, task.attemptNumber, serverDelayMs)
     // last: to find secrets in it the core is called, too
     if (!answer && ruling.sent) ruling.error = this.#words(error, { call, overlay })
+    const seeOther = call ? seeOtherOf(call) : undefined
+    if (seeOther !== undefined) ruling.isAnswered(this.#shown(seeOther))
     return ruling
   }
 

@@ -40,6 +40,9 @@ impl Carry {
     const REPLAYED: u32 = 16;
     /// The bit of [`Carry::marks`] that says: an attempt had no answer of its origin's. A store sets it for one that its process took along.
     pub const UNANSWERED: u32 = 8;
+    /// The bit of [`Carry::marks`] that says: a redirect has answered the request, so the GET that it made of it is all that is
+    /// sent. No ruling depends on it: it is set and read where requests are sent.
+    pub const SEE_OTHER: u32 = 32;
 
     /// The carry of a task whose attempt was judged at `now`; before, it had made `attempts`.
     pub(super) fn of(task: &Task, now: Millis, attempts: u32) -> Carry {

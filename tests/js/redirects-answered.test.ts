@@ -68,35 +68,28 @@ test.each<[status: number, method: string, sent: readonly string[], answer: numb
   expect(markOf(response)?.reason).toBe(answered === 503 ? 'not_retryable' : undefined)
 })
 
-test.each<[status: number, method: string, sent: readonly string[], ends: string]>([
-  [303, 'POST', ['POST /go/303', 'GET /there'], 'EXHAUSTED'],
-  [301, 'POST', ['POST /go/301', 'GET /there'], 'EXHAUSTED'],
-  [303, 'PUT', ['PUT /go/303', 'GET /there'], 'EXHAUSTED'],
-  [307, 'POST', ['POST /go/307', 'POST /there', 'POST /go/307', 'POST /there'], 'SUCCEEDED'],
-])('S8 a task: %i to %s, whose next hop fails', async (status, method, sent, ends) => {
+test.each<[status: number, method: string, sent: readonly string[]]>([
+  [303, 'POST', ['POST /go/303', 'GET /there', 'GET /there']],
+  [301, 'POST', ['POST /go/301', 'GET /there', 'GET /there']],
+  [303, 'PUT', ['PUT /go/303', 'GET /there', 'GET /there']],
+  [307, 'POST', ['POST /go/307', 'POST /there', 'POST /go/307', 'POST /there']],
+])('S8 a task: %i to %s, whose next hop fails', async (status, method, sent) => {
   await using made = await real()
   fails = 1
   const { taskId } = await made.queue.enqueue(`${url}/go/${status}`, { method, body: 'x' })
-  const { task, error } = await made.queue.result(taskId)
-  expect([task.status, hits]).toEqual([ends, sent])
-  if (ends === 'SUCCEEDED') return
-  expect(task.reason).toBe('not_retryable')
-  expect(error?.message).toContain('may have done the work')
-  expect((await made.queue.attempts(taskId)).attempts).toMatchObject([
-    { responseStatus: 503, errorMessage: expect.stringContaining('GET') },
-  ])
+  const { task } = await made.queue.result(taskId)
+  expect([task.status, hits]).toEqual(['SUCCEEDED', sent])
 })
 
 test.each([
-  [303, ['POST /go/303', 'GET /there']],
+  [303, ['POST /go/303', 'GET /there', 'GET /there']],
   [307, ['POST /go/307', 'POST /there', 'POST /go/307', 'POST /there']],
 ])('S8 with Axios, which tells the method of the last hop: %i to POST', async (status, sent) => {
   await using made = await real()
   fails = 1
   const api = axios.create()
   attachToAxios(api, made.queue)
-  const answer = api.post(`${url}/go/${status}`, 'x').catch(({ response }) => response)
-  expect([(await answer).status, hits]).toEqual([status === 303 ? 503 : 200, sent])
+  expect([(await api.post(`${url}/go/${status}`, 'x')).status, hits]).toEqual([200, sent])
 })
 
 test.each<[what: string, method: string, responseURL: string | undefined, sent: number]>([

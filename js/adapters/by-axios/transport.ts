@@ -8,8 +8,8 @@ import { PASSING_CODE } from '../../call/network-code.ts'
 import { isOwnError } from '../../call/own-error.ts'
 import {
   assertMaySend,
-  BODY_HEADERS,
   becomesGet,
+  dropBody,
   isHopRefused,
   MAX_REDIRECTS,
   mayLeave,
@@ -50,6 +50,9 @@ export class AxiosTransport implements Repeatable {
   readonly #config: InternalAxiosRequestConfig
   readonly #frozen: Frozen
   readonly #retryable: readonly number[]
+  seeOther: string | undefined
+  /** A redirect to another origin has made a GET of it. */
+  #isAnsweredAway = false
 
   /** `axios` has neither interceptors nor defaults. */
   constructor(axios: AxiosInstance, config: InternalAxiosRequestConfig, frozen: Frozen, retryable: readonly number[]) {
@@ -59,7 +62,8 @@ export class AxiosTransport implements Repeatable {
     this.#retryable = retryable
   }
 
-  async send({ overlay, signal, isReplay, roams, clock = systemClock, maySend }: AttemptInit): Promise<AxiosAnswer> {
+  async send(attempt: AttemptInit): Promise<AxiosAnswer> {
+    const { overlay, signal, isReplay, roams, clock = systemClock, maySend, keyHeader } = attempt
     const { cancelToken: _, redrive: __, auth, ...config } = this.#frozen.config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
@@ -70,14 +74,23 @@ export class AxiosTransport implements Repeatable {
     const isGiven = overlay?.has('authorization') === true
     const init = { ...config, ...(auth && !isGiven ? { auth } : {}), headers, data, signal }
     const { url } = this.#frozen
-    if (!isReplay) return (await this.#once(init)).seeHops(url)
+    if (!isReplay) return (await this.#once({ ...init, beforeRedirect: this.#seeingHops() })).seeHops(url)
+    const terms = { clock, signal, maySend, keyHeader }
+    const { seeOther } = this
+    if (seeOther !== undefined) {
+      const to = new URL(seeOther)
+      // axios makes the credentials of it again
+      if (!isGiven) [to.username, to.password] = [url.username, url.password]
+      const get = { ...asGet(init, to, keyHeader), beforeRedirect: this.#beforeRedirect(maySend, false) }
+      return await this.#sendWithinOrigin(get, to, false, terms)
+    }
     const isFree = mayLeave(init.method ?? 'get', this.#frozen.plain, overlay, (roams && !this.#hasUser) || undefined)
     const there = {
       ...init,
       ...this.#where(isGiven),
       beforeRedirect: this.#beforeRedirect(maySend, isFree && !this.#hasUser),
     }
-    return (await this.#sendWithinOrigin(there, isFree, { clock, signal, maySend })).seeHops(url)
+    return (await this.#sendWithinOrigin(there, url, isFree, terms)).seeHops(url)
   }
 
   /**
@@ -128,6 +141,7 @@ export class AxiosTransport implements Repeatable {
   isFinal(error: unknown): boolean {
     const { code, name, request, response, config, isAxiosError } = (error ?? {}) as Partial<AxiosError>
     // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
+    if (this.#isAnsweredAway) return true
     const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
     if (brokeOff || isHopRefused(error)) return false
     // axios' own mistakes have a code or no config; mocks give a lost connection no code
@@ -214,8 +228,9 @@ export class AxiosTransport implements Repeatable {
    */
   async #sendWithinOrigin(
     first: InternalAxiosRequestConfig,
+    from: URL,
     isFree: boolean,
-    terms: RestTerms & Pick<AttemptInit, 'maySend'>,
+    terms: RestTerms & Pick<AttemptInit, 'maySend' | 'keyHeader'>,
   ): Promise<AxiosAnswer> {
     const { clock } = terms
     const { maxRedirects: given, fetchOptions } = first
@@ -224,10 +239,10 @@ export class AxiosTransport implements Repeatable {
     const isTold = fetchOptions?.redirect === 'error' || fetchOptions?.redirect === 'manual'
     if (isTold || isFree) return this.#once(first, clock)
     let config = { ...first, fetchOptions: { ...fetchOptions, redirect: 'manual' } }
-    let { url } = this.#frozen
+    let url = from
     for (let hop = 0; ; hop++) {
       const answer = await this.#once(config, clock)
-      answer.becameGet ||= config.method !== first.method
+      answer.becameGet ||= this.seeOther !== undefined
       // a browser's opaque redirect does not say where it leads
       if (answer.isOpaque) return answer.refuseRedirect()
       const location = REDIRECT.has(answer.status) ? answer.header('location') : null
@@ -235,10 +250,14 @@ export class AxiosTransport implements Repeatable {
       if (maxRedirects === 0) return answer
       const next = nextHop(location, url)
       if (!next || hop >= maxRedirects) return answer.refuseRedirect()
+      url = next
+      if (becomesGet(answer.status, (config.method ?? 'get').toUpperCase())) {
+        // before anything can end this attempt
+        this.seeOther = url.href
+        config = asGet(config, url, terms.keyHeader)
+      } else config = movedTo(config, url)
       await answer.rest(false, terms)
       assertMaySend(terms.maySend)
-      url = next
-      config = afterRedirect(config, answer.status, url)
     }
   }
 
@@ -256,9 +275,27 @@ export class AxiosTransport implements Repeatable {
           `a replay to ${home} is not redirected to another origin, ${origin}: call that one directly`,
         )
       }
+      this.#seeHop(options)
       assertMaySend(maySend)
       beforeRedirect?.(options, ...details)
     }
+  }
+
+  /** Only the http adapter tells of each hop, before it is made. */
+  #seeingHops(): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
+    const { beforeRedirect } = this.#config
+    return (options, ...details) => {
+      this.#seeHop(options)
+      beforeRedirect?.(options, ...details)
+    }
+  }
+
+  #seeHop({ method, href }: Record<string, unknown>): void {
+    const sent = this.#config.method ?? 'get'
+    if (method !== 'GET' || /^(get|head)$/i.test(sent) || this.seeOther !== undefined) return
+    const { origin, pathname, search } = new URL(href as string)
+    if (origin === this.#frozen.url.origin) this.seeOther = origin + pathname + search
+    else this.#isAnsweredAway = true
   }
 }
 
@@ -280,11 +317,13 @@ export async function sendOnce(
   }
 }
 
-function afterRedirect<C extends InternalAxiosRequestConfig>(config: C, status: number, url: URL): C {
+function movedTo<C extends InternalAxiosRequestConfig>(config: C, url: URL): C {
   const { baseURL: _, params: __, ...next } = config
-  const moved = { ...next, url: url.href } as C
-  if (!becomesGet(status, (config.method ?? 'get').toUpperCase())) return moved
+  return { ...next, url: url.href } as C
+}
+
+function asGet<C extends InternalAxiosRequestConfig>(config: C, url: URL, keyHeader: string | undefined): C {
   const headers = config.headers.concat()
-  for (const name of BODY_HEADERS) headers.delete(name)
-  return { ...moved, method: 'get', data: undefined, headers }
+  dropBody(headers, keyHeader)
+  return { ...movedTo(config, url), method: 'get', data: undefined, headers }
 }

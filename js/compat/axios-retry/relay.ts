@@ -147,8 +147,11 @@ export class Relay implements Repeatable {
     this.#attempt = attempt
     const { bare, host } = this.#ports
     awaited.begin(async (init) => {
-      const { transport } = await readAxios(config, url, null, bare, host, options)
+      const { transport, ...next } = await readAxios(config, url, null, bare, host, options)
+      const { seeOther } = this
       this.#transport = transport as AxiosTransport
+      // unless the chain has made another request of it
+      if (next.method === this.#call?.method && next.url === this.#call.url) this.#transport.seeOther = seeOther
       return this.#transport.send(init)
     })
     return attempt.told
@@ -169,6 +172,10 @@ export class Relay implements Repeatable {
     const sending = wanted ? this.#sendNext(wanted, own) : this.#sender.send(own)
     this.#answer = new SharedAnswer(await sending)
     return this.#answer
+  }
+
+  get seeOther(): string | undefined {
+    return this.#sender.seeOther
   }
 
   isFinal(error: unknown): boolean {

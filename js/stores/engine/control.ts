@@ -2,6 +2,7 @@
 
 import type { TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason } from '../../api/task.ts'
+import { MARK_SEE_OTHER } from '../../core/generated/codes.ts'
 import { become, endUnasked, erase, hint, lineUp, note } from './change.ts'
 import type { Tx } from './port.ts'
 import type { Row } from './row.ts'
@@ -55,7 +56,7 @@ function revive(tx: Tx, row: Row, { deadlineAt, deadlineReason }: Deadline, at: 
   row.refunds = 0
   row.phase = -1
   row.previousDelayMs = 0
-  row.marks = 0
+  row.marks &= MARK_SEE_OTHER
   row.serverAt = Number.NEGATIVE_INFINITY
   row.deadlineAt = deadlineAt
   row.deadlineReason = deadlineReason

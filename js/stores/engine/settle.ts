@@ -25,8 +25,10 @@ export function settle(tx: Tx, settlement: Settlement): Turn['settled'][number] 
 
 function apply(tx: Tx, row: Row, next: Settlement['next']): void {
   if (next.kind === 'succeeded') end(tx, row, 'SUCCEEDED')
-  else if (next.kind === 'exhausted') end(tx, row, 'EXHAUSTED', next.reason)
-  else waitAgain(tx, row, next)
+  else if (next.kind === 'exhausted') {
+    row.marks |= next.marks ?? 0
+    end(tx, row, 'EXHAUSTED', next.reason)
+  } else waitAgain(tx, row, next)
 }
 
 type Again = Extract<Settlement['next'], { readonly delayMs: number }>

@@ -1,6 +1,7 @@
 /** Orders of people and queues for tasks that wait or were given up: redrive, flush, unpark, due. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
+import { MARK_SEE_OTHER } from '../../core/generated/codes.ts'
 import { isReadable, redriveDeadline } from '../engine/rules.ts'
 import { copyOf } from './reads.ts'
 import { note, type Row, type Rows } from './rows.ts'
@@ -26,7 +27,7 @@ export function redriveOne(
   row.refunds = 0
   row.phase = -1
   row.previousDelayMs = 0
-  row.marks = 0
+  row.marks &= MARK_SEE_OTHER
   rows.revive(row, now + inMs)
   rows.hints.push({ kind: 'due' })
   return 'redriven'

@@ -38,6 +38,7 @@ export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, no
     return 'cancelled'
   }
   if (next.kind === 'exhausted') {
+    row.marks |= next.marks ?? 0
     rows.end(row, 'EXHAUSTED', next.reason, now)
     return 'applied'
   }

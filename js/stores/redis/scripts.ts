@@ -13,7 +13,7 @@ import {
   SILENCE_MS,
   SWEEP,
 } from '../../api/store.ts'
-import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
+import { MARK_SEE_OTHER, MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import {
   CLAIM,
   CONTROL,
@@ -63,6 +63,7 @@ const VALUES: Readonly<Record<string, number | string>> = {
   SHUT_LOOKED_AT,
   LANES_SHOWN,
   MOST_REFUNDS,
+  MARK_SEE_OTHER,
   MARK_UNANSWERED,
   MOST_RECORDS,
   LEAP,

@@ -85,7 +85,8 @@ function settlementBytes({ lease: { taskId, token }, log, next, holdLaneForMs = 
     (carry ? FLAGS.carry : 0) |
     (wasSent(log) ? FLAGS.sent : 0) |
     (log.kind === 'cancelled' ? FLAGS.saysCancelled : 0)
-  const { phase = 0, previousDelayMs = 0, marks = 0 } = carry ?? {}
+  const { phase = 0, previousDelayMs = 0 } = carry ?? {}
+  const { marks = 0 } = carry ?? (next.kind === 'exhausted' ? next : {})
   const id = idBytes(taskId)
   return new Packer(96)
     .f64(token)

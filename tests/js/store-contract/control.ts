@@ -75,11 +75,11 @@ export function controlRules(open: Open): void {
     const before = await get(idOf(1))
     await settle(await lease(), releaseIn(0), { log: UNSENT })
     await settle(await lease(), { kind: 'retry', delayMs: 0, carry: { phase: 3, previousDelayMs: 9, marks: 1 } })
-    await settle(await lease(), NOT_RETRYABLE)
+    await settle(await lease(), { ...NOT_RETRYABLE, marks: 32 })
     expect(await store.redrive([idOf(1)], back)).toEqual(['redriven'])
     expect(await get(idOf(1))).toEqual({
       ...before,
-      marks: 0,
+      marks: 32,
       phase: -1,
       dueAt: clock.now(),
       deadlineAt: clock.now() + 86_400_000,

@@ -60,7 +60,7 @@ function commands.redrive()
         row.reason = ''
         row.attempt = 0
         note(row, 'redriven', '')
-        row.refunds, row.phase, row.delay, row.marks = 0, -1, 0, 0
+        row.refunds, row.phase, row.delay, row.marks = 0, -1, 0, bit.band(row.marks, MARK_SEE_OTHER)
         row.server = -huge
         row.deadline, row.why = deadline, why
         row.ended = NAN

@@ -43,6 +43,7 @@ local function settle(packed, log)
     if band(flags, SAYS_CANCELLED) ~= 0 then endTask(row, CANCELLED) else endUnasked(row) end
     return WAS_CANCELLED
   elseif kind == TO_EXHAUSTED then
+    if marks ~= 0 then row.marks = bit.bor(warm(row).marks, marks) end
     endTask(row, EXHAUSTED, sub(packed, at + bytes))
   else
     waitAgain(row, kind, flags, delay, server, phase, previous, marks)
