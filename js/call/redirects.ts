@@ -7,8 +7,8 @@ import type { AttemptInit } from './transport.ts'
 
 export const MAX_REDIRECTS = 20 // the fetch standard's
 export const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** Headers that are dropped together with the body. */
-const BODY_HEADERS: readonly string[] = ['content-encoding', 'content-language', 'content-location', 'content-type']
+/** Headers that are dropped together with the body: the fetch standard's, and its length, which a caller can give outside of browsers. */
+const BODY_HEADERS = ['encoding', 'language', 'length', 'location', 'type'].map((name) => `content-${name}`)
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Headers that a request may carry to another origin without giving anything away. */
 const HARMLESS = /^(accept|accept-.*|content-.*|prefer|range|if-.*|x-request(ed-with|-id)|user-agent)$/
