@@ -32,9 +32,9 @@ const NOT_LOST: ReadonlySet<string> = new Set([
   ...['credentials', 'mode', 'cache', 'redirect', 'referrer', 'referrerPolicy', 'integrity'],
 ])
 
-/** The GET that a redirect has made of a call: see `Repeatable`. */
-export const seeOtherOf = ({ transport }: Pick<Call, 'transport'>): string | undefined =>
-  transport instanceof FetchTransport ? transport.sendable.seeOther : transport.seeOther
+/** The place where a call has the GET that a redirect has made of it: see `Repeatable`. */
+export const answeredOf = ({ transport }: Pick<Call, 'transport'>): Pick<Repeatable, 'seeOther'> =>
+  transport instanceof FetchTransport ? transport.sendable : transport
 
 /** The request of a call as a task makes it. */
 export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable {
@@ -54,7 +54,7 @@ export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> 
 export function outcomeOfAnswer(call: Pick<Call, 'policy' | 'transport'>, answer: RepeatAnswer): number {
   const { policy } = call
   const { status, redirectRefused } = answer
-  const becameGet = answer.becameGet && seeOtherOf(call) === undefined
+  const becameGet = answer.becameGet && answeredOf(call).seeOther === undefined
   const fails = status >= 400 || policy.retryableStatusCodes.includes(status)
   return redirectRefused || (fails ? becameGet : !meets(policy.expect, answer))
     ? OUTCOME_REDIRECT_REFUSED
@@ -104,22 +104,16 @@ class FetchRepeat implements Repeatable {
     const headers = overlay ? laidOver(own.headers, overlay) : own.headers
     if (seeOther !== undefined) {
       const init = { ...asGet({ ...own, headers }, attempt), signal, redirect: 'manual' } as const
-      return withinOrigin(heard(await fetch(seeOther, init)), { fetch, url: seeOther, init }, attempt, this)
+      return withinOrigin(heard(await fetch(seeOther, init)), { fetch, url: seeOther, init }, attempt, this.#sendable)
     }
     // as fetch reads it, and read once: it may be anything that is a text in the end
     const redirect = `${own.redirect ?? 'follow'}` as RequestRedirect
     const leaves = redirect !== 'follow' || mayLeave(own.method, own.headers, overlay)
     const init: SentInit = { ...own, headers, signal, redirect: leaves ? redirect : 'manual' }
     const response = heard(await fetch(url, init))
-    return leaves ? new FetchRepeatAnswer(response) : withinOrigin(response, { fetch, url, init }, attempt, this)
-  }
-
-  get seeOther(): string | undefined {
-    return this.#sendable.seeOther
-  }
-
-  set seeOther(url: string | undefined) {
-    this.#sendable.seeOther = url
+    return leaves
+      ? new FetchRepeatAnswer(response)
+      : withinOrigin(response, { fetch, url, init }, attempt, this.#sendable)
   }
 
   isFinal(error: unknown): boolean {
@@ -276,19 +270,19 @@ function withinOrigin(
   response: Response,
   sent: Sendable,
   attempt: AttemptInit,
-  repeat: FetchRepeat,
+  asked: Sendable,
 ): RepeatAnswer | Promise<RepeatAnswer> {
   // a browser's opaque redirect does not say where it leads
   if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
-  const answer = new FetchRepeatAnswer(response, false, repeat.seeOther !== undefined)
-  return REDIRECT.has(response.status) ? follow(answer, sent, attempt, repeat) : answer
+  const answer = new FetchRepeatAnswer(response, false, asked.seeOther !== undefined)
+  return REDIRECT.has(response.status) ? follow(answer, sent, attempt, asked) : answer
 }
 
 async function follow(
   first: FetchRepeatAnswer,
   { fetch, url: from, init: own }: Sendable,
   attempt: AttemptInit,
-  repeat: FetchRepeat,
+  asked: Sendable,
 ): Promise<RepeatAnswer> {
   const { clock = systemClock, signal, maySend } = attempt
   let answer = first
@@ -303,7 +297,7 @@ async function follow(
     url = next.href
     if (becomesGet(status, init.method.toUpperCase())) {
       // before anything can end this attempt
-      repeat.seeOther = url
+      asked.seeOther = url
       init = asGet(init, attempt)
     }
     // first: two hops at once would be two connections
@@ -315,7 +309,7 @@ async function follow(
     if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
     // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on
     Reflect.defineProperty(response, 'redirected', { value: true, configurable: true })
-    answer = new FetchRepeatAnswer(response, false, repeat.seeOther !== undefined)
+    answer = new FetchRepeatAnswer(response, false, asked.seeOther !== undefined)
   }
 }
 

@@ -17,7 +17,7 @@ export interface Sendable {
   readonly init: SentInit
   /** The request itself, with a body that is too large to be kept: it can be sent once. */
   readonly whole?: Request | undefined
-  /** As `Repeatable` has it. */
+  /** The GET that a redirect has made of it: see `Repeatable`. */
   seeOther?: string | undefined
 }
 

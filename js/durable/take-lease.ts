@@ -11,10 +11,9 @@ import {
   MOST_REFUNDS,
   type Settlement,
   type StoredTask,
-  type TaskStore,
 } from '../api/store.ts'
 import type { Call } from '../call/call.ts'
-import { repeatableOf, seeOtherOf } from '../call/fetch-repeat.ts'
+import { answeredOf } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import { nextHop } from '../call/redirects.ts'
 import { MARK_SEE_OTHER, MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
@@ -24,6 +23,7 @@ import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
 import { soundBody } from '../stores/engine/sound.ts'
+import type { HeldLease } from '../tasks/course.ts'
 import type { Task } from '../tasks/task.ts'
 import { RENEWED_LEASE_MS } from './lease-terms.ts'
 import { lacking, optionsOf } from './needs.ts'
@@ -37,6 +37,9 @@ import type { WaitingCallers } from './waiting-callers.ts'
 const AGAIN_MS = 1_000
 /** A lease of a task that another process has to send: the next one to look may have what it needs. */
 const LEFT_MS = 10_000
+
+/** Why a task cannot be sent, for its lease. */
+type Damage = Pick<HeldLease, 'reason' | 'damage'>
 
 export class LeaseStarter {
   readonly #state: StoredState
@@ -92,9 +95,11 @@ export class LeaseStarter {
     // one that is said to have no body, and has a type of it, may have lost its length to other code
     const mayHaveBody = record.bodyBytes > 0 || 'content-type' in record.headers
     const isAnswered = (this.#carried(record).marks & MARK_SEE_OTHER) !== 0
-    if (isAnswered && task.call && seeOtherOf(task.call) === undefined) void this.#startSeeingOther(task, record)
-    else if (task.call?.rebuilt && !isAnswered && mayHaveBody && !atHand) void this.#startWithBody(task, record)
-    else runner.start(task)
+    if (isAnswered && task.call && answeredOf(task.call).seeOther === undefined) {
+      void this.#startOnce(task, () => this.#readSeeOther(task, record))
+    } else if (task.call?.rebuilt && !isAnswered && mayHaveBody && !atHand) {
+      void this.#startOnce(task, () => this.#readBody(task, record))
+    } else runner.start(task)
   }
 
   /** Gives the core the task as a slot. `offset`: this queue's clock minus the store's. */
@@ -148,26 +153,19 @@ export class LeaseStarter {
     return 'marks' in record ? record : (this.#carries.get((record as StoredTask).taskId) ?? record)
   }
 
-  async #startWithBody(task: Task, record: StoredTask): Promise<void> {
-    const { runner, store, failed } = this.#state
+  /** Starts a task once the rest of its request has been read. `read` says what is wrong with it, if anything is. */
+  async #startOnce(task: Task, read: () => Promise<Damage | undefined>): Promise<void> {
+    const { runner, failed } = this.#state
     const { host } = runner
     try {
-      const stored = await store.body(record.taskId)
-      const body = soundBody(stored, record.bodyBytes)
+      const damage = await read()
       // the core gave up, or the queue closed, meanwhile
       if (task.slot < 0) return
-      if (body) task.call = callOf(record, body, host.settings)
-      if (body || (record.bodyBytes === 0 && !stored)) {
+      if (!damage) {
         runner.start(task)
         return
       }
-      if (task.lease) {
-        task.lease.reason = 'body_missing'
-        // told when the store has ended it for that: another process may have delivered it, and its body is gone for that reason
-        task.lease.damage = new TypeError(
-          stored ? 'its body is not as long as it was' : 'its body is gone, or was changed where it was stored',
-        )
-      }
+      if (task.lease) Object.assign(task.lease, damage)
       runner.settle(task, notSent(OUTCOME_VETOED, host.now()))
     } catch (error) {
       failed(error)
@@ -175,27 +173,26 @@ export class LeaseStarter {
     }
   }
 
-  /** Starts a task whose request a redirect has answered: the GET that it made of it is in its history. */
-  async #startSeeingOther(task: Task, { taskId, targetUrl }: StoredTask): Promise<void> {
-    const { runner, store, failed } = this.#state
-    const { host } = runner
-    try {
-      const urls = await seenIn(store, taskId)
-      if (task.slot < 0 || !task.call) return
-      const url = urls.at(-1)
-      // in a store there may be anything; and a secret is never kept, so that a part of the address is missing
-      const next = url !== undefined && !url.includes(REDACTED) ? nextHop(url, targetUrl) : undefined
-      if (next) {
-        repeatableOf(task.call).seeOther = next.href
-        runner.start(task)
-        return
-      }
-      if (task.lease) task.lease.reason = 'not_retryable'
-      runner.settle(task, notSent(OUTCOME_VETOED, host.now()))
-    } catch (error) {
-      failed(error)
-      runner.settle(task, notSent(OUTCOME_RELEASED, host.now()))
-    }
+  async #readBody(task: Task, record: StoredTask): Promise<Damage | undefined> {
+    const { runner, store } = this.#state
+    const stored = await store.body(record.taskId)
+    const body = soundBody(stored, record.bodyBytes)
+    if (body && task.slot >= 0) task.call = callOf(record, body, runner.host.settings)
+    if (body || (record.bodyBytes === 0 && !stored)) return undefined
+    // told when the store has ended it for that: another process may have delivered it, and its body is gone for that reason
+    const what = stored ? 'its body is not as long as it was' : 'its body is gone, or was changed where it was stored'
+    return { reason: 'body_missing', damage: new TypeError(what) }
+  }
+
+  /** Reads from the history of a task the GET that a redirect has made of its request. */
+  async #readSeeOther(task: Task, { taskId, targetUrl }: StoredTask): Promise<Damage | undefined> {
+    const { attempts } = await this.#state.store.attempts(taskId, { limit: 100 })
+    const url = attempts.flatMap(({ data }) => data?.seeOther ?? []).pop()
+    // in a store there may be anything; and a secret is never kept, so that a part of the address is missing
+    const next = url && !`${url}`.includes(REDACTED) ? nextHop(url, targetUrl) : undefined
+    if (!next) return { reason: 'not_retryable' }
+    if (task.call) answeredOf(task.call).seeOther = next.href
+    return undefined
   }
 
   /** Parks a record that another version, or a hand, has written: no process asks for it again until its principal starts anew. */
@@ -211,16 +208,5 @@ export class LeaseStarter {
     const log = { taskId: lease.taskId, ...none, decision }
     const next = { kind: 'release', refund: true, ...how } as const
     this.#loop.addEnding({ task: undefined, settlement: { lease, log, next }, answered: () => {} })
-  }
-}
-
-/** The addresses in the history of a task that a redirect has led to, as they came. */
-async function seenIn(store: TaskStore, taskId: string): Promise<readonly string[]> {
-  const urls: string[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page = await store.attempts(taskId, { limit: 100, ...(cursor === undefined ? {} : { cursor }) })
-    for (const { data } of page.attempts) if (typeof data?.seeOther === 'string') urls.push(data.seeOther)
-    cursor = page.cursor
-    if (cursor === undefined) return urls
   }
 }

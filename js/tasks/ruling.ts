@@ -2,7 +2,7 @@
 
 import type { ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
-import { seeOtherOf } from '../call/fetch-repeat.ts'
+import { answeredOf } from '../call/fetch-repeat.ts'
 import { hasRetryAfter, type RepeatAnswer } from '../call/transport.ts'
 import {
   MARK_SEE_OTHER,
@@ -177,7 +177,7 @@ export class Rulings {
     const ruling = new Ruling(verdict, verdicts, finished, task.attemptNumber, serverDelayMs)
     // last: to find secrets in it the core is called, too
     if (!answer && ruling.sent) ruling.error = this.#words(error, { call, overlay })
-    const seeOther = call ? seeOtherOf(call) : undefined
+    const seeOther = call ? answeredOf(call).seeOther : undefined
     if (seeOther !== undefined) ruling.isAnswered(this.#shown(seeOther))
     return ruling
   }

@@ -178,6 +178,10 @@ export class Relay implements Repeatable {
     return this.#sender.seeOther
   }
 
+  set seeOther(url: string | undefined) {
+    this.#sender.seeOther = url
+  }
+
   isFinal(error: unknown): boolean {
     return this.#sender.isFinal(error)
   }
