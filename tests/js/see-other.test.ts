@@ -3,8 +3,10 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import axios from 'axios'
+import { Agent, interceptors, request } from 'undici'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
+import { retryInterceptor } from '../../js/adapters/undici.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
 import { withMethods, world } from './durable-setup.ts'
@@ -239,6 +241,16 @@ test.each([[['busy', 'gone']], [['gone']]] as const)(
     expect(seen).toEqual([GO, ...gets, GET])
   },
 )
+
+test.each(['busy', 'lost'] as const)('with undici the GET is a request of its own: %s', async (how) => {
+  await using it = await made()
+  there = [how]
+  const dispatcher = new Agent().compose(retryInterceptor(it.queue), interceptors.redirect({ maxRedirections: 3 }))
+  const { statusCode, body } = await request(`${url}/go/303`, { ...POST, method: 'POST', dispatcher })
+  await body.dump()
+  expect([statusCode, seen]).toEqual([200, [GO, GET, GET]])
+  await dispatcher.destroy()
+})
 
 test('what is signed is the GET', async () => {
   const signed: string[] = []
