@@ -25,10 +25,17 @@ export function bounds(rows: Rows, claim: Claim): (lane: Lane) => number {
   const most = new Map(listed.map(({ lane, max }) => [lane, max]))
   const otherwise = lanes === 'any' ? otherMax : 0
   const nameOf = limitName(rows, claim)
-  return (lane) => {
+  const boundOf = (lane: Lane): number => {
     // S16: whatever is asked for, only what is the principal's own
     const isOther = !rows.everyone && lane.principal !== principal
     return isOther || rows.isPaused(lane) ? 0 : (most.get(nameOf(lane)) ?? otherwise)
+  }
+  // each lease asks about all that waits: once of a lane is enough
+  const known = new Map<Lane, number>()
+  return (lane) => {
+    const bound = known.get(lane) ?? boundOf(lane)
+    known.set(lane, bound)
+    return bound
   }
 }
 
@@ -93,6 +100,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
 /** Where a lane's least tried tasks come first: all that it has but the next of these, of the first of the most urgent. */
 function leftBehind({ everyone }: Rows, able: readonly Row[], { bounds = [] }: Claim): ReadonlySet<Row> {
   const others = new Set<Row>()
+  if (!bounds.some(({ leastTried, untried }) => leastTried || untried)) return others
   for (const lane of new Set(able.map((row) => row.lane))) {
     const name = everyone ? originIn(lane.name) : lane.name
     const bound = bounds.find((each) => each.lane === name)
@@ -111,7 +119,7 @@ function leftBehind({ everyone }: Rows, able: readonly Row[], { bounds = [] }: C
 
 function firstOf(pending: Iterable<Row>, fits: (row: Row) => boolean): Row | undefined {
   let first: Row | undefined
-  for (const row of pending) if (fits(row) && (!first || comesBefore(row, first))) first = row
+  for (const row of pending) if ((!first || comesBefore(row, first)) && fits(row)) first = row
   return first
 }
 

@@ -28,15 +28,41 @@ export function forgetBuckets({ buckets }: Rows, now: number): void {
   for (const [origin, { tat }] of buckets) if (tat <= now) buckets.delete(origin)
 }
 
-/** How many are in flight in the lanes that fit. */
-const inFlightOf = ({ lanes }: Rows, fits: (lane: Lane) => boolean): number =>
-  [...lanes.values()].filter(fits).reduce((sum, { inFlight }) => sum + inFlight, 0)
+/** How many are in flight of each origin, and of each principal. */
+class InFlight {
+  readonly #ofOrigin = new Map<string, number>()
+  readonly #ofPrincipal = new Map<string | null, number>()
+
+  constructor({ lanes }: Rows) {
+    for (const lane of lanes.values()) if (lane.inFlight > 0) this.add(lane, lane.inFlight)
+  }
+
+  add({ name, principal }: Lane, count: number): void {
+    const origin = originIn(name)
+    this.#ofOrigin.set(origin, this.ofOrigin(origin) + count)
+    this.#ofPrincipal.set(principal, this.ofPrincipal(principal) + count)
+  }
+
+  ofOrigin(origin: string): number {
+    return this.#ofOrigin.get(origin) ?? 0
+  }
+
+  ofPrincipal(principal: string | null): number {
+    return this.#ofPrincipal.get(principal) ?? 0
+  }
+}
 
 const OPEN: Gate = { tokenAt: () => NEVER, hasRoom: () => true, took: () => {} }
 
 export function gateOf(rows: Rows, claim: Claim): Gate {
   if (!rows.everyone) return OPEN
   const read = limitsIn(claim.limits)
+  // counted once for a claim, in which nothing but its own leases changes it
+  let counted: InFlight | undefined
+  const inFlight = (): InFlight => {
+    counted ??= new InFlight(rows)
+    return counted
+  }
   const limitOf = ({ name }: Lane): Limit | undefined => limitFor(read, originIn(name))
   return {
     tokenAt(lane) {
@@ -45,17 +71,16 @@ export function gateOf(rows: Rows, claim: Claim): Gate {
     },
     hasRoom(lane, left) {
       const { concurrency = MANY, isShared = false } = limitOf(lane) ?? {}
-      const origin = originIn(lane.name)
-      const running = () => (isShared ? inFlightOf(rows, ({ name }) => originIn(name) === origin) : lane.inFlight)
-      const ofPrincipal = () => inFlightOf(rows, ({ principal }) => principal === lane.principal)
+      const running = () => (isShared ? inFlight().ofOrigin(originIn(lane.name)) : lane.inFlight)
       const most = mostOfPrincipal(claim, rows.counts.inFlight)
       return (
         lane.inFlight < mostOfLane(claim, left) &&
         (concurrency === MANY || running() < concurrency) &&
-        (most === MANY || ofPrincipal() < most)
+        (most === MANY || inFlight().ofPrincipal(lane.principal) < most)
       )
     },
     took(lane, now) {
+      counted?.add(lane, 1)
       const limit = limitOf(lane)
       if (limit?.rate) takeToken(limit.isShared ? bucketOf(rows, originIn(lane.name)) : lane.bucket, limit.rate, now)
     },
