@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { laneName } from '../../js/api/records.ts'
 import { StorageFullError } from '../../js/api/task-errors.ts'
 import { translated } from '../../js/stores/sqlite/errors.ts'
 import { LAYOUT } from '../../js/stores/sqlite/open.ts'
@@ -62,6 +63,21 @@ test('enqueues that arrive together share one transaction, and one that is bad f
   const { tasks } = await store.list({ limit: 10 })
   expect(tasks.map(({ taskId }) => taskId)).toEqual([taskOf(1).taskId, taskOf(3).taskId])
   expect(await store.counts()).toMatchObject({ pending: 2 })
+})
+
+test('principals take turns where more enqueues arrive than one transaction takes, each with its own in order', async () => {
+  const store = openStore(freshPath())
+  const order: number[] = []
+  const add = (n: number, principal: string) =>
+    store.enqueue([taskOf(n, { principal, lane: laneName(principal, 'https://api.test') })]).then(() => {
+      order.push(n)
+    })
+  const flood = Array.from({ length: 400 }, (_, n) => add(n, 'flood'))
+  await Promise.all([...flood, add(1_000, 'calm'), add(1_001, 'calm'), add(1_002, 'late')])
+  expect(order.length).toBe(403)
+  // 128 go together
+  expect(order.slice(0, 128).filter((n) => n >= 400)).toEqual([1_000, 1_002, 1_001])
+  expect(order.filter((n) => n < 400)).toEqual(flood.map((_, n) => n))
 })
 
 test('times of a task count from the call, however long its commit waits', async () => {

@@ -22,7 +22,7 @@ interface Waiting extends Batch {
 export class EnqueueGroup {
   readonly #file: StoreFile
   readonly #clock: Clock
-  readonly #waiting: Waiting[] = []
+  #waiting: Waiting[] = []
   /** The commit under way, and those after it that take what waits. Never rejects. */
   #commits: Promise<void> | undefined
 
@@ -44,11 +44,13 @@ export class EnqueueGroup {
     await this.#commits
   }
 
-  /** Does what has waited longest, and lets others run before it does the rest. */
+  /** Does what comes first, and lets others run before it does the rest. */
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       await new Promise(setImmediate)
-      await this.#commit(this.#waiting.splice(0, MOST))
+      const [first, rest] = inTurns(this.#waiting)
+      this.#waiting = rest
+      await this.#commit(first)
     }
     this.#commits = undefined
   }
@@ -71,6 +73,22 @@ export class EnqueueGroup {
       else for (const { reject } of batches) reject(error)
     }
   }
+}
+
+/** Up to `MOST`, and the rest. Principals take turns, so that a call does not wait behind hundreds of another's; those of one stay in order. */
+function inTurns(waiting: Waiting[]): readonly [first: readonly Waiting[], rest: Waiting[]] {
+  if (waiting.length <= MOST) return [waiting, []]
+  const counts = new Map<string | null, number>()
+  const turnOf = ({ tasks: [task] }: Waiting): number => {
+    const principal = task?.principal ?? null
+    const turn = counts.get(principal) ?? 0
+    counts.set(principal, turn + 1)
+    return turn
+  }
+  const turns = new Map(waiting.map((one) => [one, turnOf(one)]))
+  const first = [...turns].sort(([, a], [, b]) => a - b).slice(0, MOST)
+  for (const [one] of first) turns.delete(one)
+  return [first.map(([one]) => one), [...turns.keys()]]
 }
 
 /** One that was to wait waits a millisecond at least: with a lease it would start at once otherwise, which was not asked for. */
