@@ -21,6 +21,9 @@ export interface StoreWatch {
 /** Calls that say nothing of the store's health: they only listen, or end it. */
 const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
+/** Most claims of a turn that holds up the process: requests that have come meanwhile wait for it, and for the attempts that it begins. */
+const AT_ONCE = 16
+
 /** The service's own additions to what its queue asks of the store. */
 export interface StoreAdditions {
   /** No turn is made before it resolves, and none at all where it rejects. */
@@ -79,7 +82,7 @@ export function watchedStore(
         const value = Reflect.get(target, key, target)
         const name = `${prefix}${String(key)}`
         if (name === 'turn') {
-          const turn = (step: Step) => mayTurn.then(() => store.turn(limited(step, shares)))
+          const turn = (step: Step) => mayTurn.then(() => store.turn(limited(step, store, shares)))
           known.set(key, timed(name, target, turn as (...given: unknown[]) => unknown))
         } else if (name === 'configure' && shares) {
           const quotaOf: StoreTerms['quotaOf'] = (principal) => shares().quotaOf?.(principal)
@@ -101,8 +104,12 @@ export function watchedStore(
   return watched(store, '') as ApiStore
 }
 
-const limited = (step: Step, shares: StoreAdditions['shares']): Step =>
-  step.claim && shares ? { ...step, claim: { ...step.claim, ...shares().claim } } : step
+function limited(step: Step, { gather }: TaskStore, shares: StoreAdditions['shares']): Step {
+  const { claim } = step
+  if (!claim) return step
+  const limit = gather ? Math.min(claim.limit, AT_ONCE) : claim.limit
+  return { ...step, claim: { ...claim, limit, ...shares?.().claim } }
+}
 
 const lateIn = ({ now, claimed }: Turn): readonly number[] =>
   claimed.flatMap(({ dueAt }) => (dueAt === undefined ? [] : Math.max(0, now - dueAt)))

@@ -35,6 +35,26 @@ test('it has no homes: no caller waits in the queue of a service', () => {
   expect([store.homes === undefined, watched.homes]).toEqual([false, undefined])
 })
 
+test.for([
+  ['holds up the process', () => Promise.resolve(), 16],
+  ['does not', undefined, 40],
+] as const)(
+  'where a turn %s, it claims up to so many at once, and the next one is due at once',
+  async ([, gather, most]) => {
+    const clock = fakeClock()
+    const store = Object.assign(memoryStore({ clock, everyone: true }), gather && { gather })
+    const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {}, untold: () => {} }, clock)
+    await watched.enqueue(Array.from({ length: 50 }, (_, n) => newTask(n)))
+    const { claimed, nextInMs } = await watched.turn({
+      owner: 'one',
+      settle: [],
+      renew: [],
+      claim: claimOf({ limit: 40 }),
+    })
+    expect([claimed.length, nextInMs]).toEqual([most, 0])
+  },
+)
+
 test('once closed it stays so, whatever still runs of a request', async () => {
   const clock = fakeClock()
   const watched = watchedStore(
