@@ -74,7 +74,12 @@ pub fn module() -> String {
         Carry::UNAUTHORIZED,
     );
     number(&mut out, "The bit that says: an attempt had no answer.", "MARK_UNANSWERED", Carry::UNANSWERED);
-    number(&mut out, "The bit that says: a redirect has answered the request.", "MARK_SEE_OTHER", Carry::SEE_OTHER);
+    number(
+        &mut out,
+        "The bit that says: a redirect has answered the request.",
+        "MARK_SEE_OTHER",
+        Carry::SEE_OTHER,
+    );
     constants(&mut out, "Where the numbers behind a `settle` lie.", "RULED", Ruled::NAMES);
     number(&mut out, "", "RULED_COUNT", Ruled::ALL.len() as u32);
     constants(&mut out, "Where the numbers of `gateStatus` and `gateOfLane` lie.", "GATED", Gated::NAMES);
