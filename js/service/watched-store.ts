@@ -22,7 +22,7 @@ export interface StoreWatch {
 const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
 /** Most claims of a turn that holds up the process: requests that have come meanwhile wait for it, and for the attempts that it begins. */
-const AT_ONCE = 16
+const AT_ONCE = 32
 
 /** The service's own additions to what its queue asks of the store. */
 export interface StoreAdditions {

@@ -36,7 +36,7 @@ test('it has no homes: no caller waits in the queue of a service', () => {
 })
 
 test.for([
-  ['holds up the process', () => Promise.resolve(), 16],
+  ['holds up the process', () => Promise.resolve(), 32],
   ['does not', undefined, 40],
 ] as const)(
   'where a turn %s, it claims up to so many at once, and the next one is due at once',
