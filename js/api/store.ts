@@ -348,8 +348,20 @@ export interface TaskStore {
    * made every `idleCheckMs` in place of a turn. Absent: a turn looks.
    */
   hasChanged?(): Promise<boolean>
+  /** How full the place is in which the store lies, by whatever else lies there. Absent: it has no such place. */
+  room?(): Promise<StoreRoom>
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
   close(): Promise<void>
+}
+
+/** The disk or the memory of a server in which a store lies. */
+export interface StoreRoom {
+  readonly of: 'disk' | 'memory'
+  readonly usedBytes: number
+  /** Absent: there is no limit. */
+  readonly limitBytes?: number
+  /** Why tasks that were accepted may be lost there, in words for an operator. */
+  readonly unsafe?: string
 }
 
 /** A task whose end is to be told, and when it ended. */

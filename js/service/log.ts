@@ -1,5 +1,6 @@
 /** The log of a service: one line an entry, JSON for machines, text for people. */
 
+import type { Clock } from '../platform/clock.ts'
 import type { ServiceLogEntry } from './service-options.ts'
 
 const RANKS = { debug: 0, info: 1, warn: 2, error: 3 } as const
@@ -37,4 +38,20 @@ function textOf(at: string, { level, event, ...fields }: ServiceLogEntry): strin
 function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')
   return /^[\w./:@{}*+-]+$/.test(text) ? text : JSON.stringify(text)
+}
+
+type Told = (name: string, message: string) => void
+
+/** Tells one thing of a name once a minute: a thousand attempts in that time fail for the same cause. */
+export function oncePerMinute(clock: Clock, tell: Told): Told {
+  const toldAt = new Map<string, number>()
+  return (name, why) => {
+    const now = clock.monotonic()
+    const key = `${name} ${why}`
+    const last = toldAt.get(key)
+    if (last !== undefined && now - last < 60_000) return
+    if (toldAt.size > 1_000) toldAt.clear()
+    toldAt.set(key, now)
+    tell(name, why)
+  }
 }

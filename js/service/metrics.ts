@@ -8,6 +8,7 @@ import { registerMetrics } from '../adapters/prometheus.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import type { AnsweredRequest } from './api/context.ts'
 import type { CallbackOutcome } from './callbacks.ts'
+import type { Filling } from './fullness.ts'
 import type { StoreWatch } from './watched-store.ts'
 
 /** Seconds: a store answers in less than a millisecond, a route in a few. */
@@ -32,6 +33,8 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
   readonly #callbacks: Counter
   readonly #untold: Gauge
   readonly #untoldIn: number[] = []
+  readonly #used: Gauge
+  readonly #limit: Gauge
 
   constructor(version: string) {
     const registers = [this.#register]
@@ -91,6 +94,17 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
       help: 'Ends of tasks that are to be told, as the last turn or look has counted them.',
       registers,
     })
+    const filling = { labelNames: ['partition', 'resource'], registers }
+    this.#used = new Gauge({
+      name: 'redrive_store_used',
+      help: 'What is used of a store, as of the last look: tasks held, body_bytes, ended_tasks, disk_bytes or memory_bytes.',
+      ...filling,
+    })
+    this.#limit = new Gauge({
+      name: 'redrive_store_limit',
+      help: 'Where new tasks are refused, of what redrive_store_used counts. Ended tasks have none: they give way.',
+      ...filling,
+    })
     const build = new Gauge({
       name: 'redrive_build_info',
       help: 'The version that runs.',
@@ -134,6 +148,13 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
   leftUntold(count: number): void {
     this.#untoldIn.fill(0)
     this.untold(0, count)
+  }
+
+  filled(n: number, { resource, used, limit }: Filling): void {
+    const labels = { partition: String(n), resource }
+    this.#used.set(labels, used)
+    if (limit === undefined) this.#limit.remove(labels)
+    else this.#limit.set(labels, limit)
   }
 
   told(outcome: CallbackOutcome): void {

@@ -9,7 +9,7 @@
 import { crc32 } from 'node:zlib'
 import { RedriveError } from '../api/errors.ts'
 import type { OriginStats } from '../api/stats.ts'
-import type { Counts, NewTask, OwnCounts, StoredTask, TaskFilter, TaskStore } from '../api/store.ts'
+import type { Counts, NewTask, OwnCounts, StoredTask, StoreRoom, TaskFilter, TaskStore } from '../api/store.ts'
 import { show } from '../options/check.ts'
 import type { ApiQueue, ApiStore } from './api/context.ts'
 
@@ -59,6 +59,11 @@ export async function agreeOnPartitions(store: ApiStore, count: number, by: Part
     }
     if ((await store.registry.write(NOTE, wanted, 0)) === 'written') return
   }
+}
+
+/** Writes it down again in a store that was emptied, where tasks may have come since. */
+export async function noteAgain(store: ApiStore, count: number, by: PartitionBy): Promise<void> {
+  if (count > 1) await store.registry.write(NOTE, { count, by }, 0)
 }
 
 /** A store with tasks and without a note has never been divided. */
@@ -156,6 +161,12 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
         .sort((a, b) => a.endedAt - b.endedAt)
         .slice(0, limit),
     told: async (ends) => void (await all((store) => store.told(ends))),
+    ...(first.room && {
+      async room() {
+        const rooms = (await all(async (store) => store.room?.())).flatMap((room) => room ?? [])
+        return rooms.find(({ unsafe }) => unsafe !== undefined) ?? (rooms[0] as StoreRoom)
+      },
+    }),
     ...(first.now && { now: () => (first as Required<ApiStore>).now() }),
     counts: async () => countsTogether(await all((store) => store.counts())),
     async countsOf(principal) {

@@ -23,13 +23,23 @@ import { Callbacks } from './callbacks.ts'
 import { type Credentials, makeCredentials, type ToldFailure } from './credentials.ts'
 import { queuedEvent, tellEvents } from './feed/events.ts'
 import { Feed } from './feed/feed.ts'
+import { fullnessOf } from './fullness.ts'
 import { type Guard, makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
 import { type ShareOptions, sharesOf } from './limits.ts'
 import { loadCore } from './load-core.ts'
+import { oncePerMinute } from './log.ts'
 import { ServiceMetrics } from './metrics.ts'
 import { openNames } from './name-servers.ts'
-import { agreeOnPartitions, assertPartitionBy, MOST_PARTITIONS, oneQueue, oneStore, shareOf } from './partitions.ts'
+import {
+  agreeOnPartitions,
+  assertPartitionBy,
+  MOST_PARTITIONS,
+  noteAgain,
+  oneQueue,
+  oneStore,
+  shareOf,
+} from './partitions.ts'
 import { Secrets } from './secrets.ts'
 import { sendingOf } from './sending.ts'
 import type { ReloadableOptions, Service, ServiceLogEntry, ServiceOptions, TargetOptions } from './service-options.ts'
@@ -40,6 +50,7 @@ import { type StoreWatch, watchedStore } from './watched-store.ts'
 const DAY_MS = 86_400_000
 const MOST = 1_000_000
 const FULL_MS = 10_000
+const CAPACITY_BYTES = 4 * 2 ** 30
 
 /** Assembles a service, and begins to open its store. Throws a TypeError or RangeError that names the option. */
 export function createService(options: ServiceOptions): Service {
@@ -118,6 +129,7 @@ export function createService(options: ServiceOptions): Service {
     host.unparkedBy = 'POST /retry-tasks/{taskId}/due, or a reload of the settings'
     each.on('degraded', ({ principal: tenant, ...told }) => {
       log({ level: 'warn', event: 'degraded', ...told, ...(tenant !== undefined && { tenant }) })
+      if (told.code === 'storage_evicted') void settleAgain()
     })
     each.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
     each.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
@@ -147,11 +159,28 @@ export function createService(options: ServiceOptions): Service {
     queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined && clock.monotonic() >= fullUntil
   let operations: Operations | undefined
 
+  let { policies = [] } = options
+  /** Writes what the service keeps in a store, after that was emptied. */
+  const settleAgain = async (): Promise<void> => {
+    try {
+      await noteAgain(first, stores.length, partitionBy)
+      await applyPolicies(store.registry, policies)
+    } catch (error) {
+      log({ level: 'warn', event: 'policies_not_applied', message: (error as Error).message })
+    }
+  }
+  const fullness = fullnessOf({
+    ...{ stores, clock, log },
+    tasks: shareOf(options.capacity ?? MOST, stores.length),
+    bodyBytes: shareOf(options.capacityBytes ?? CAPACITY_BYTES, stores.length),
+    filled: (n, filling) => metrics.filled(n, filling),
+  })
+
   const open = async (): Promise<Api> => {
     // of a store that cannot be opened this says why
     agreeing(store.counts().then(() => agreeOnPartitions(first, stores.length, partitionBy)))
     await agreed
-    await applyPolicies(store.registry, options.policies ?? [])
+    await applyPolicies(store.registry, policies)
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const { sanitizer } = host
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
@@ -170,6 +199,7 @@ export function createService(options: ServiceOptions): Service {
       callbacks.start()
     }
     sweeper?.start()
+    fullness.start()
     const api = makeApi({
       events: feed,
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
@@ -206,6 +236,7 @@ export function createService(options: ServiceOptions): Service {
       const nextNamed = named(given)
       const setSources = bodySources.changed(given.bodySources ?? {})
       await applyPolicies(store.registry, given.policies ?? [])
+      policies = given.policies ?? []
       guardOf = next
       shares = nextShares
       setSources()
@@ -230,7 +261,7 @@ export function createService(options: ServiceOptions): Service {
       state.isDraining = true
       feed.close()
       await opening.catch(() => {}) // told by `ready`
-      await Promise.all([operations?.stop(), callbacks?.stop()])
+      await Promise.all([operations?.stop(), callbacks?.stop(), fullness.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
       closeNames()
@@ -266,7 +297,7 @@ function queueOver(
   clock: Clock,
   { n, of }: { readonly n: number; readonly of: number },
 ): RetryQueue {
-  const { concurrency = 200, concurrencyPerOrigin = 20, capacity = MOST, capacityBytes = 4 * 2 ** 30 } = options
+  const { concurrency = 200, concurrencyPerOrigin = 20, capacity = MOST, capacityBytes = CAPACITY_BYTES } = options
   const {
     terminalMs = DAY_MS,
     maxTerminal = MOST,
@@ -360,20 +391,6 @@ function namedOf({ secrets, clock, log }: { secrets: Secrets; clock: Clock; log:
     credentials: makeCredentials(credentials, secrets, credentialFailed),
     signing: makeSigning(signing, { secrets, clock, told: signingFailed }),
   })
-}
-
-/** Tells one thing of a name once a minute: a thousand attempts in that time fail for the same cause. */
-function oncePerMinute(clock: Clock, tell: ToldFailure): ToldFailure {
-  const toldAt = new Map<string, number>()
-  return (name, why) => {
-    const now = clock.monotonic()
-    const key = `${name} ${why}`
-    const last = toldAt.get(key)
-    if (last !== undefined && now - last < 60_000) return
-    if (toldAt.size > 1_000) toldAt.clear()
-    toldAt.set(key, now)
-    tell(name, why)
-  }
 }
 
 function cannotOpen(): Response {

@@ -6,7 +6,7 @@
  * server's. How much of what was accepted survives is a matter of how the server is set up: see docs/redis.md.
  */
 
-import type { TaskStore } from '../api/store.ts'
+import type { StoreRoom, TaskStore } from '../api/store.ts'
 import type { Durability } from '../api/task.ts'
 import { check, flag, follow, int, objectLike, pattern, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/retention.ts'
@@ -17,6 +17,7 @@ import { broadcastOn } from './redis/broadcast.ts'
 import { portOf, reopening } from './redis/client.ts'
 import * as control from './redis/control.ts'
 import { EnqueueGroup } from './redis/enqueue.ts'
+import { translated } from './redis/failures.ts'
 import * as reads from './redis/reads.ts'
 import { type Durably, pausesOf, registryOf } from './redis/registry.ts'
 import { messagesOf } from './redis/scripts.ts'
@@ -75,6 +76,8 @@ const RULES: Rules<RedisStoreOptions> = {
 type Ends = Parameters<Required<TaskStore>['told']>[0]
 
 const ANSWER_MS = 10_000
+/** How often its settings are looked at while turns are made. */
+const LOOK_MS = 15_000
 
 const unsaid = (name: string, error: unknown): string =>
   `the store '${name}' in Redis: its processes do not hear each other's events (${String(error)})`
@@ -116,6 +119,19 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
         told: (error) => session.report?.('storage_unavailable', unsaid(name, error)),
       })
     : undefined
+  const room = async (): Promise<StoreRoom> => {
+    try {
+      return await session.inTime(server.room(session.report))
+    } catch (error) {
+      throw translated(error, name)
+    }
+  }
+  let lookAt = clock.monotonic() + LOOK_MS
+  const look = (): void => {
+    if (clock.monotonic() < lookAt) return
+    lookAt = clock.monotonic() + LOOK_MS
+    room().catch(() => {}) // a server that does not answer is told by the turn
+  }
   return {
     get durability(): Durability {
       return server.durability
@@ -131,7 +147,10 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       assertStorable(tasks)
       return tasks.length === 0 ? [] : group.add(tasks, lease)
     },
-    turn: (step) => turn(session, step),
+    turn: (step) => {
+      look()
+      return turn(session, step)
+    },
     cancel: (taskId, as) => control.cancel(session, taskId, as),
     redrive: (taskIds, how) => control.redrive(session, taskIds, how),
     flush: (lane) => control.flush(session, lane),
@@ -155,6 +174,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
     attempts: (taskId, page) => reads.attempts(session, taskId, page),
     history: (taskId, most) => reads.history(session, taskId, most),
     now: () => reads.now(session),
+    room,
     counts: () => reads.counts(session),
     countsOf: (principal) => reads.countsOf(session, principal),
     unreadable: (page) => reads.unreadable(session, page),

@@ -25,6 +25,7 @@ import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
+import { roomOn } from './sqlite/open.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
 import { bytesOf } from './sqlite/shares.ts'
 import type { FileTransaction } from './sqlite/transaction.ts'
@@ -117,6 +118,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         return live.filter((owner) => !gone.includes(owner))
       },
     },
+    room: () => roomOn(path),
     gather: () => setImmediate(),
     hasChanged: async () => file.hasToLook || (await file.hasChanged()) || watch.gone().length > 0,
     async close() {

@@ -9,7 +9,7 @@ import { dashboards, promtool, tempFolder } from './programs.ts'
 
 test('promtool takes the rules', () => {
   const { code, output } = promtool(['check', 'rules', join(dashboards, 'redrive.rules.yml')])
-  expect(output).toContain('SUCCESS: 8 rules found')
+  expect(output).toContain('SUCCESS: 9 rules found')
   expect(code).toBe(0)
 })
 
@@ -19,7 +19,7 @@ test('the rules do as their tests say', () => {
   expect(code).toBe(0)
 })
 
-const ALERTS = ['> 0.8', '* 60 > 5', '10 * sum', '>= 20', 'for: 1m']
+const ALERTS = ['> 0.8', '* 60 > 5', '10 * sum', '>= 20', 'for: 1m', '>= 0.9']
 
 test.each(ALERTS)('their tests notice when %s is another', (words) => {
   const folder = tempFolder()

@@ -61,7 +61,9 @@ function failedIn(json: unknown): string {
   const failed = checks.filter(([name, value]) =>
     name === 'draining' ? value === true : value !== true && value !== 'ok',
   )
-  return failed.map(([name]) => name).join(', ') || 'the service says so'
+  const { reason } = fieldsOf(json)
+  const names = failed.map(([name]) => name).join(', ') || 'the service says so'
+  return typeof reason === 'string' ? `${names} (${reason})` : names
 }
 
 const healthCommand: Command = {

@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import { RedriveError } from '../../api/errors.ts'
-import type { Hint, Report } from '../../api/store.ts'
+import type { Hint, Report, StoreRoom } from '../../api/store.ts'
 import type { Durability } from '../../api/task.ts'
 import { translated, unavailable } from './failures.ts'
 import { hintsIn } from './hints.ts'
@@ -29,6 +29,8 @@ export class Server {
   readonly #options: ServerOptions
   #durability: Durability = 'relaxed'
   #unsubscribe: Promise<() => Promise<void>> | undefined
+  /** What was told last of its settings. */
+  #unsafe: string | undefined
 
   constructor(name: string, port: RedisPort, options: ServerOptions) {
     this.#name = name
@@ -56,7 +58,11 @@ export class Server {
     // until then it says that it keeps no file
     if (info.get('loading') === '1') throw new Error('LOADING the server is reading its data')
     this.#checkVersion(info)
-    this.#checkEviction(info, report)
+    const unsafe = this.#unsafeBy(info)
+    if (unsafe !== undefined && !this.#options.allowEviction) {
+      throw new RedriveError('STORAGE_UNSAFE', `${unsafe}, or give allowEviction: true`)
+    }
+    this.#tellUnsafe(unsafe, report)
     this.#durability = await this.#promiseOf(info)
     if (this.#durability !== 'memory') return
     report?.(
@@ -101,14 +107,31 @@ export class Server {
     }
   }
 
-  #checkEviction(info: ReadonlyMap<string, string>, report: Report | undefined): void {
+  /** Why a server of these settings may lose tasks by itself, in words. */
+  #unsafeBy(info: ReadonlyMap<string, string>): string | undefined {
     const policy = info.get('maxmemory_policy') ?? 'noeviction'
-    if (policy === 'noeviction') return
-    const words = `the store '${this.#name}' in Redis: maxmemory-policy is ${policy}, so the server may delete tasks that were accepted; set it to noeviction`
-    if (!this.#options.allowEviction) {
-      throw new RedriveError('STORAGE_UNSAFE', `${words}, or give allowEviction: true`)
+    if (policy === 'noeviction') return undefined
+    return `the store '${this.#name}' in Redis: maxmemory-policy is ${policy}, so the server may delete tasks that were accepted; set it to noeviction`
+  }
+
+  /** Tells it once, until it is safe again. */
+  #tellUnsafe(unsafe: string | undefined, report: Report | undefined): void {
+    if (unsafe !== undefined && unsafe !== this.#unsafe) report?.('storage_unsafe', unsafe)
+    this.#unsafe = unsafe
+  }
+
+  /** How full its memory is, and whether it has become one that deletes tasks: settings change while a server runs. */
+  async room(report: Report | undefined): Promise<StoreRoom> {
+    const info = await this.#info()
+    const unsafe = this.#unsafeBy(info)
+    this.#tellUnsafe(unsafe, report)
+    const limitBytes = Number(info.get('maxmemory') ?? 0)
+    return {
+      of: 'memory',
+      usedBytes: Number(info.get('used_memory') ?? 0),
+      ...(limitBytes > 0 && { limitBytes }),
+      ...(unsafe !== undefined && !this.#options.allowEviction && { unsafe }),
     }
-    report?.('storage_unsafe', words)
   }
 
   async #promiseOf(info: ReadonlyMap<string, string>): Promise<Durability> {

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { RECORD_SCHEMA } from '../../api/records.ts'
-import type { Hint, Report, StoreTerms } from '../../api/store.ts'
+import type { Counts, Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import {
   codeOf,
@@ -59,6 +59,8 @@ export class Session {
   readonly #open: () => Promise<void>
   readonly #answerMs: number
   #opened: Promise<void> | undefined
+  /** What the last turn has found. */
+  #last: { readonly born: number; readonly counts: Counts } | undefined
   /** Calls that have not been answered. */
   readonly #underWay = new Set<Promise<unknown>>()
   /** Aborted when the store is closed; a call after that has another. */
@@ -81,6 +83,20 @@ export class Session {
   /** Has the server asked again, before the next call, what it is: it may be another one. */
   reopen(): void {
     this.#opened = undefined
+  }
+
+  /** Takes note of what a turn has found, in a store that was begun at `born`. One that has begun anew has lost what there was. */
+  turned(born: number, counts: Counts): void {
+    const before = this.#last
+    this.#last = { born, counts }
+    if (!before || before.born === born) return
+    this.records.clear()
+    const { pending, inFlight, exhausted, succeeded, cancelled } = before.counts
+    const lost = `${pending + inFlight} waiting or in flight, ${exhausted} dead letters, ${succeeded + cancelled} that had ended`
+    this.report?.(
+      'storage_evicted',
+      `the store '${this.name}' in Redis was emptied (FLUSHALL, or a restart without its data) and begins anew; by the last look it held ${lost}; settings kept in it, such as pauses, are lost too`,
+    )
   }
 
   /** Calls that are to be asked again are given up from now on. */

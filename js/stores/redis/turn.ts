@@ -6,6 +6,7 @@ import { originIn, principalIn } from '../../api/records.ts'
 import {
   type Claim,
   type ClaimedTask,
+  type Counts,
   LANES_SHOWN,
   type LaneView,
   type Lease,
@@ -170,6 +171,15 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
   }
   const trimmed = trimmedIn(letters as readonly Buffer[])
   const [unreadable, untold] = [counters(1), Math.min(UNTOLD_COUNTED, counters(10))]
+  const counts: Counts = {
+    pending: counters(2),
+    inFlight: counters(3),
+    succeeded: counters(4),
+    exhausted: counters(5),
+    cancelled: counters(6),
+    purged: counters(7),
+    bytes: counters(8),
+  }
   const made: Turn = {
     now: now - offset,
     settled: [...(settled as Buffer)].map((code) => SETTLED[code] as Turn['settled'][number]),
@@ -179,19 +189,12 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
     lanes: lanesIn(lanes as readonly Buffer[], waitsIn(tokens as readonly Buffer[]), now, step.claim, session.everyone),
     nextInMs: nextInMs < 0 ? null : nextInMs,
     blockedByLimit: state[25] === 1,
-    counts: {
-      pending: counters(2),
-      inFlight: counters(3),
-      succeeded: counters(4),
-      exhausted: counters(5),
-      cancelled: counters(6),
-      purged: counters(7),
-      bytes: counters(8),
-    },
+    counts,
     ...(trimmed.length > 0 && { trimmed }),
     ...(unreadable > 0 && { unreadable }),
     ...(untold > 0 && { untold }),
   }
+  session.turned(counters(11), counts)
   return { made, damaged }
 }
 

@@ -5,7 +5,9 @@
  */
 
 import { chmodSync, closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { StoreRoom } from '../../api/store.ts'
 import { addSums } from '../sql/add-sums.ts'
 import { LINE, LISTS, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection, rollBack } from './connection.ts'
@@ -39,17 +41,24 @@ const SMALL_DISK_BYTES = 2 ** 30
 
 /** Has the log as large as the room on the disk allows. */
 export function keepLog(database: Connection, path: string, everyone: boolean): void {
-  const isSmall = roomOn(dirname(path)) < SMALL_DISK_BYTES
+  const isSmall = freeOn(dirname(path)) < SMALL_DISK_BYTES
   database.keepLog(isSmall || everyone ? SMALL_LOG_PAGES : LOG_PAGES, isSmall)
 }
 
-function roomOn(folder: string): number {
+function freeOn(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize
   } catch {
     return 0
   }
+}
+
+/** What is used of the disk, as `df` counts: without what only root may write. */
+export async function roomOn(path: string): Promise<StoreRoom> {
+  const { blocks, bfree, bavail, bsize } = await statfs(dirname(path))
+  const used = blocks - bfree
+  return { of: 'disk', usedBytes: used * bsize, limitBytes: (used + bavail) * bsize }
 }
 
 export interface Opened {

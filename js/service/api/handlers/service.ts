@@ -13,12 +13,21 @@ const STORE_MS = 1_000
 
 export async function ready({ context }: Exchange): Promise<Reply> {
   const { store, clock, state } = context
-  const answers = await within(clock, STORE_MS, 'the store', store.counts()).then(
-    () => true,
-    () => false,
+  const asked = Promise.all([store.counts(), store.room?.()])
+  const [answers, room] = await within(clock, STORE_MS, 'the store', asked).then(
+    ([, room]) => [true, room] as const,
+    () => [false, undefined] as const,
   )
-  const checks = { store: answers && state.isStoreWell(), runner: state.isReady(), draining: state.isDraining() }
-  return { status: checks.store && checks.runner && !checks.draining ? 200 : 503, json: { checks } }
+  const reason = room?.unsafe
+  const checks = {
+    store: answers && reason === undefined && state.isStoreWell(),
+    runner: state.isReady(),
+    draining: state.isDraining(),
+  }
+  return {
+    status: checks.store && checks.runner && !checks.draining ? 200 : 503,
+    json: { checks, ...(reason !== undefined && { reason }) },
+  }
 }
 
 export async function metrics({ context }: Exchange): Promise<Reply> {

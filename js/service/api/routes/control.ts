@@ -101,7 +101,8 @@ export const controlRoutes: readonly Route[] = [
     operationId: 'getReadiness',
     tag: service,
     summary: 'Whether the process is ready',
-    description: 'For a balancer: not before the first turn, not without the store, not while it stops.',
+    description:
+      'For a balancer: not before the first turn, not without the store, not with a Redis that may delete tasks, not while it stops.',
     scope: null,
     answers: {
       200: { description: 'It is', schema: readyOut },

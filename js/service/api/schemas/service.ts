@@ -14,6 +14,7 @@ export const readyOut: z.ZodType = z
       runner: flag('The first turn is done'),
       draining: flag('The service is stopping'),
     }),
+    reason: z.string().optional().describe('Why the store is not safe to keep tasks in'),
   })
   .meta({ id: 'Ready', example: { checks: { store: true, runner: true, draining: false } } })
 

@@ -13,4 +13,8 @@ do
     at = S.highWater
   end
   now = max(at, S.highWater)
+  if S.born == 0 then
+    local time = call('TIME')
+    S.born = time[1] * 1000000 + time[2]
+  end
 end

@@ -151,8 +151,8 @@ end
 local at = nextAt()
 local list = views()
 local untold = everyone and call('ZCARD', Un) or 0
-local state = pack('>dddBBddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
-  #trimmed / 2, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold)
+local state = pack('>dddBBdddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
+  #trimmed / 2, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold, S.born)
 local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, trimmed, concat(hints) }
 finish()
 return answer

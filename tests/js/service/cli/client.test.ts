@@ -304,6 +304,9 @@ test('a service that is not ready is said with the checks that failed, and exit 
   const checks = { store: false, runner: true, draining: true }
   const { code, out } = await asking('health --ready', { 'GET /readyz': { status: 503, json: { checks } } })
   expect({ code, out }).toEqual({ code: 1, out: 'not ready: store, draining\n' })
+  const json = { checks: { store: false }, reason: 'maxmemory-policy is allkeys-lru' }
+  const unsafe = await asking('health --ready', { 'GET /readyz': { status: 503, json } })
+  expect(unsafe.out).toBe('not ready: store (maxmemory-policy is allkeys-lru)\n')
 })
 
 test('in a container health asks the port that the service was told', async () => {
