@@ -17,7 +17,7 @@ import { askedOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
 import { areElsewhere, keyConflict, keyUnreadable } from '../runner/key-conflict.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
-import { assertMayBeInMemory, delivered, queueFull, storeAway, unsure } from '../runner/refusals.ts'
+import { assertMayBeInMemory, delivered, notStored, queueFull, storeAway, unsure } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
 
@@ -29,7 +29,10 @@ import type { Task } from '../tasks/task.ts'
 import { foretell, tellLimits } from './foresight.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
 import type { StoredTasks } from './stored-tasks.ts'
+import type { Said } from './waiting-callers.ts'
 
+/** A caller waits no longer for a task to be ended of which it hears that it is not stored. */
+const END_MS = 500
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
 /** Codes of a store that says itself that it cannot be used. */
@@ -237,7 +240,7 @@ export class StorePlace implements StoredPlace {
     detachCaller(task)?.reject(reason)
     // now, whenever the store answers: its hooks may be asked just now
     if (task.lease) this.#durable.abort(task, reason)
-    this.#durable.callers.endThere(task.taskId, undefined, () => this.#durable.cancel(task.taskId, reason))
+    void this.#durable.callers.endThere(task.taskId, undefined, () => this.#durable.cancel(task.taskId, reason))
   }
 
   /** undefined: the store cannot be had, by its own word, and tasks stay in memory until it can. Any other failure throws. */
@@ -276,7 +279,7 @@ export class StorePlace implements StoredPlace {
       if (stored && record.holdLaneForMs !== undefined) this.#durable.state.shareHold(task)
       return enqueued
     } finally {
-      if (call.isLeft) this.#unstore(taskId, call)
+      if (call.isLeft) void this.#unstore(taskId, call)
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
       if (!stored) {
         // a lease of one whose caller has left is given back
@@ -299,22 +302,34 @@ export class StorePlace implements StoredPlace {
     return queueFull(this.#runner, exhausted)
   }
 
-  #away({ taskId }: NewTask, call: Call, error: unknown): void {
+  async #away({ taskId }: NewTask, call: Call, error: unknown): Promise<void> {
     const fault = `the store is not available (${this.#runner.words(error)})`
+    // later calls meet it too: it says nothing of this task alone
     this.#admission.obstacle = storeAway(`${fault}: ${unsure(this.#mayBeJoined(call))}`)
     this.#durable.away(`${fault}: until it is, new tasks stay in memory and end with the page`)
-    this.#unstore(taskId, call)
+    await this.#unsure(taskId, call)
+  }
+
+  /** Ends a task that may be in the store before its caller hears that it is not. Gives what may be all the same. */
+  async #unsure(taskId: string, call: Call): Promise<string> {
+    let disarm = (): void => {}
+    const late = new Promise<undefined>((resolve) => {
+      disarm = this.#runner.host.settings.clock.after(END_MS, () => resolve(undefined))
+    })
+    const said = await Promise.race([this.#unstore(taskId, call), late])
+    disarm()
+    return unsure(this.#mayBeJoined(call), said)
   }
 
   /**
    * Ends a task that may be in the store all the same: its caller was not told so, so it must not run. Where another call can have its key,
    * that one may have been told that the task is its own (S1): it stays, or, if its caller left, is given up so that it can go on.
    */
-  #unstore(taskId: string, call: Call): void {
+  async #unstore(taskId: string, call: Call): Promise<Said | undefined> {
     const isShared = this.#mayBeJoined(call)
-    if (isShared && !call.isLeft) return
+    if (isShared && !call.isLeft) return undefined
     const isGivenUp = call.isLeft && (isShared || !call.signal?.aborted)
-    this.#durable.callers.endThere(taskId, isGivenUp ? 'wait_exceeded' : undefined)
+    return this.#durable.callers.endThere(taskId, isGivenUp ? 'wait_exceeded' : undefined)
   }
 
   /** Whether another call can have this one's key: it is the caller's own, or made of the content. */
@@ -358,31 +373,18 @@ export class StorePlace implements StoredPlace {
         if (error instanceof StorageFullError || error instanceof RangeError) throw error
         // it has tried again by itself, or a later version has it now
         if (AWAY.has((error as RedriveError).code)) {
-          this.#away(record, call, error)
+          await this.#away(record, call, error)
           return undefined
         }
         if (afterMs === undefined) {
-          this.#unstore(record.taskId, call)
-          throw new RedriveError(
-            'STORAGE_UNAVAILABLE',
-            `the store fails (${this.#runner.words(error)}): ${unsure(this.#mayBeJoined(call))}`,
-            {
-              cause: error,
-            },
-          )
+          const fault = `the store fails (${this.#runner.words(error)})`
+          const words = `${fault}: ${await this.#unsure(record.taskId, call)}`
+          throw new RedriveError('STORAGE_UNAVAILABLE', words, { cause: error })
         }
         await new Promise<void>((resolve) => clock.after(afterMs, resolve))
       }
     }
   }
-}
-
-/** The refusal of a call whose turn only the store can give, and which may not be in it (S19). */
-function notStored(what: string, why: string): RedriveError {
-  return new RedriveError(
-    'ORDER_NOT_STORED',
-    `${what} was not sent: an orderKey asks for a place in the store, and ${why}`,
-  )
 }
 
 const isFull = (error: unknown): boolean => error instanceof QueueFullError || error instanceof StorageFullError

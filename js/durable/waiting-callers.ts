@@ -7,7 +7,7 @@
 
 import { QueueClosedError, RedriveError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/methods.ts'
-import type { StoredTask } from '../api/store.ts'
+import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { ExhaustedReason } from '../api/task.ts'
 import { SettledElsewhereError } from '../api/task-errors.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -26,6 +26,9 @@ const ANSWERED: Waiter = { resolve() {}, reject() {} }
 /** Tasks without a caller, which are here for what of them is not stored, are looked at this often, some at a time. */
 const SWEEP_MS = 60_000
 const SWEEP_SIZE = 100
+
+/** What a store says of a task that is to be cancelled. */
+export type Said = Awaited<ReturnType<TaskStore['cancel']>>
 
 interface Wait {
   readonly until: number
@@ -264,19 +267,23 @@ export class WaitingCallers {
 
   /** Takes note that the store answers: what has ended without its knowledge ends there, too. */
   storeAnswered(): void {
-    for (const [taskId, reason] of this.#endedHere) if (!this.#ending.has(taskId)) this.endThere(taskId, reason)
+    for (const [taskId, reason] of this.#endedHere) if (!this.#ending.has(taskId)) void this.endThere(taskId, reason)
   }
 
-  /** Ends a task in the store that has ended for its caller. Until it is done, and however often the store fails, nothing of it is begun. */
-  endThere(taskId: string, reason: ExhaustedReason | undefined, cancel?: () => Promise<unknown>): void {
-    this.#end(taskId, reason, cancel).catch(this.#state.failed)
-  }
-
-  async #end<T>(
+  /** Ends a task in the store that has ended for its caller. Until it is done, and however often the store fails, nothing of it is begun. Resolves with what the store says of it, or with undefined where it fails. */
+  endThere(
     taskId: string,
     reason: ExhaustedReason | undefined,
-    cancel: () => Promise<T> = () => this.#state.store.cancel(taskId, reason) as Promise<T>,
-  ): Promise<T> {
+    cancel?: () => Promise<Said>,
+  ): Promise<Said | undefined> {
+    return this.#end(taskId, reason, cancel).catch((error) => void this.#state.failed(error))
+  }
+
+  async #end(
+    taskId: string,
+    reason: ExhaustedReason | undefined,
+    cancel: () => Promise<Said> = () => this.#state.store.cancel(taskId, reason),
+  ): Promise<Said> {
     this.#endedHere.set(taskId, reason)
     this.#ending.add(taskId)
     try {
@@ -309,7 +316,7 @@ export class WaitingCallers {
 
   /** Cancels a task whose caller is told that it failed: it must not go on behind the caller's back. */
   async #giveUp(task: Task, reason: ExhaustedReason): Promise<void> {
-    let said: 'cancelled' | 'requested' | 'gone' = 'requested'
+    let said: Said = 'requested'
     const disarm = this.#tellSoon(task, reason)
     try {
       said = await this.#end(task.taskId, reason)

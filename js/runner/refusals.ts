@@ -21,11 +21,15 @@ export interface Obstacle {
 /** The store cannot be had. */
 export const storeAway = (why: string): Obstacle => ({ reason: 'storage_unavailable', why })
 
-/** A call that the store has not answered: it may have the task all the same. `isShared`: another call can have its key, so the task stays. */
-export const unsure = (isShared: boolean): string =>
-  isShared
-    ? 'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
-    : 'if it has the task all the same, that is cancelled once it answers, unless it was sent by then'
+/** What may be of a call that the store has not answered, and said of its cancel. `isShared`: another call can have its key, so the task stays. */
+export function unsure(isShared: boolean, said?: 'cancelled' | 'requested' | 'gone' | undefined): string {
+  if (isShared)
+    return 'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
+  if (said === 'cancelled') return 'it had the task all the same, and that is cancelled: it will not be sent'
+  if (said === 'requested') return 'another process has it, and it was sent, or is sent now'
+  if (said === 'gone') return 'it does not have the task, unless that was sent and has ended'
+  return 'if it has the task all the same, that is cancelled once it answers, unless it was sent by then'
+}
 
 /** A task in memory has the key of the call. */
 export const inMemory = (taskId: string): Obstacle => ({
@@ -75,4 +79,12 @@ export function assertUnordered({ durable }: Settings, { method, origin, options
   const remedy = 'nothing was sent or queued; try again when the store answers, or use a queue that is not durable'
   const message = `${method} ${origin}: its orderKey needs the store, which is not available: ${remedy}`
   throw new RedriveError('STORAGE_UNAVAILABLE', message)
+}
+
+/** The refusal of a call whose turn only the store can give, and which may not be in it (S19). */
+export function notStored(what: string, why: string): RedriveError {
+  return new RedriveError(
+    'ORDER_NOT_STORED',
+    `${what} was not sent: an orderKey asks for a place in the store, and ${why}`,
+  )
 }

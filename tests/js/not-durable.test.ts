@@ -17,6 +17,7 @@ import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { scriptedServer } from '../../js/testing.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
 import { markOf, ORDERS, watch } from './setup.ts'
+import { claimOf } from './store-contract/kit.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const SECRET = 's3cr3t-0123456789abcdef'
@@ -242,18 +243,58 @@ test.each(shared)(
   },
 )
 
-test('S1 an enqueue whose answer is lost leaves no task that only its caller could ask for again', async () => {
-  const it = losing()
+const slowly = (ms: number, it: () => World): Partial<TaskStore> => ({
+  async cancel(taskId) {
+    await new Promise<void>((resolve) => it().clock.after(ms, resolve))
+    return it().store.cancel(taskId)
+  },
+})
+
+test('S1 an enqueue whose answer is lost rejects when no task is left that only its caller could ask for again', async () => {
+  const it: World & { loses: boolean } = losing(() => slowly(100, () => it))
+  const { queue } = await it.open()
+  await queue.pause()
+  let left: unknown
+  const refused = watch(
+    queue.enqueue(ORDERS, POST).catch(async (error) => {
+      left = await it.store.counts()
+      throw error
+    }),
+  )
+  await it.clock.advance(500)
+  expect(left).toMatchObject({ pending: 0, inFlight: 0, cancelled: 1 })
+  expect(refused.error).toMatchObject({
+    code: 'NOT_DURABLE',
+    message: expect.stringContaining('that is cancelled: it will not be sent'),
+  })
+})
+
+test('S1 one whose task cannot be cancelled yet says what may be, and cancels it later', async () => {
+  const it: World & { loses: boolean } = losing(() => slowly(5_000, () => it))
   const { queue } = await it.open()
   await queue.pause()
   const refused = watch(queue.enqueue(ORDERS, POST))
-  await it.clock.advance(400)
+  await it.clock.advance(1_000)
   expect(refused.error).toMatchObject({
     message: expect.stringContaining('that is cancelled once it answers, unless it was sent by then'),
   })
   it.loses = false
   await it.clock.advance(60_000)
   expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
+})
+
+test('S1 one whose task another process sends already says so', async () => {
+  const it: World & { loses: boolean } = losing((store) => ({
+    async enqueue(tasks, lease) {
+      await store.enqueue(tasks, lease)
+      await store.turn({ owner: 'another', settle: [], renew: [], claim: claimOf() })
+      throw broken
+    },
+  }))
+  const { queue } = await it.open()
+  const refused = watch(queue.enqueue(ORDERS, POST))
+  await it.clock.advance(1_000)
+  expect(refused.error).toMatchObject({ message: expect.stringContaining('has it, and it was sent, or is sent now') })
 })
 
 test('S1 a path that cannot be written: enqueue rejects, and an awaited call goes on', async () => {

@@ -1,32 +1,16 @@
 /** A disk that is full: what is stored goes on, what is new is refused, and nothing is lost. Real disks, in memory, which Linux alone has. */
 
-import { execFile, spawnSync } from 'node:child_process'
 import { linkSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { DiskReserve } from '../../js/stores/sqlite/disk-reserve.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
+import { onSmallDisk } from './sqlite/small-disk.ts'
 import { taskOf } from './sqlite/words.ts'
 
 const MIB = 2 ** 20
-const SCRIPT = fileURLToPath(new URL('sqlite/full-disk.ts', import.meta.url))
-
-/** A namespace of its own, which alone has what is mounted there. Users other than root become it, where they may by `sudo`: some systems let them mount nothing otherwise. */
-function inNamespace(): readonly string[] {
-  if (process.getuid?.() === 0) return ['unshare', '--mount']
-  if (spawnSync('sudo', ['-n', 'true']).status === 0) return ['sudo', '-n', 'unshare', '--mount']
-  return ['unshare', '--map-root-user', '--mount']
-}
-
-/** What the script saw. */
-async function onFullDisk(way: string, size = '8m'): Promise<Record<string, unknown>> {
-  const [command = '', ...words] = [...inNamespace(), process.execPath, SCRIPT, dirname(freshPath()), way, size]
-  const env = { ...process.env, NODE_NO_WARNINGS: '1' }
-  const { stdout } = await promisify(execFile)(command, words, { env, timeout: 60_000 })
-  return JSON.parse(stdout)
-}
+const onFullDisk = (way: string, size = '8m') =>
+  onSmallDisk(new URL('sqlite/full-disk.ts', import.meta.url), dirname(freshPath()), way, size)
 
 const ALL = Object.fromEntries(Array.from({ length: 61 }, (_, n) => [`key-${n}`, 1]))
 const REFUSED = { refused: 'STORAGE_FULL', accepted: 'strict', isFailing: false, reserve: MIB, answered: ALL }

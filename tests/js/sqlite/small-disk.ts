@@ -1,0 +1,24 @@
+/** Runs scripts that mount a small disk, in a namespace of their own, which alone has what is mounted there. */
+
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/** Users other than root become it, where they may by `sudo`: some systems let them mount nothing otherwise. */
+function inNamespace(): readonly string[] {
+  if (process.getuid?.() === 0) return ['unshare', '--mount']
+  if (spawnSync('sudo', ['-n', 'true']).status === 0) return ['sudo', '-n', 'unshare', '--mount']
+  return ['unshare', '--map-root-user', '--mount']
+}
+
+/** What the script has seen. */
+export async function onSmallDisk(
+  script: URL,
+  folder: string,
+  ...words: readonly string[]
+): Promise<Record<string, unknown>> {
+  const [command = '', ...given] = [...inNamespace(), process.execPath, fileURLToPath(script), folder, ...words]
+  const env = { ...process.env, NODE_NO_WARNINGS: '1' }
+  const { stdout } = await promisify(execFile)(command, given, { env, timeout: 60_000 })
+  return JSON.parse(stdout)
+}
