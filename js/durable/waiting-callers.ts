@@ -27,7 +27,7 @@ const ANSWERED: Waiter = { resolve() {}, reject() {} }
 const SWEEP_MS = 60_000
 const SWEEP_SIZE = 100
 
-/** What a store says of a task that is to be cancelled. */
+/** The store's answer about a task that is to be cancelled. */
 export type Said = Awaited<ReturnType<TaskStore['cancel']>>
 
 interface Wait {

@@ -21,7 +21,7 @@ export interface Obstacle {
 /** The store cannot be had. */
 export const storeAway = (why: string): Obstacle => ({ reason: 'storage_unavailable', why })
 
-/** What may be of a call that the store has not answered, and said of its cancel. `isShared`: another call can have its key, so the task stays. */
+/** The outcomes that a call may have which the store has not answered, by what is known of its cancel. `isShared`: another call can have its key, so the task stays. */
 export function unsure(isShared: boolean, said?: 'cancelled' | 'requested' | 'gone' | undefined): string {
   if (isShared)
     return 'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'

@@ -45,7 +45,7 @@ export function fullnessOf(options: Options): { start(): void; stop(): Promise<v
   let disarm = (): void => {}
   let isStopped = false
   let looking: Promise<unknown> = Promise.resolve()
-  /** What has been told, by partition and resource, and is so still. */
+  /** Warnings that were given and still hold, by partition and resource. */
   const told = new Set<string>()
   const look = async (store: ApiStore, n: number): Promise<void> => {
     for (const filling of await fillingsOf(store, options)) {

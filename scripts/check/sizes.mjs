@@ -27,7 +27,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 86_800,
+    limit: 86_900,
     aim: 50_000,
   },
   {
@@ -78,7 +78,7 @@ const rows = [
     what: 'service worker, whole',
     by: 'service workers',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 156_300,
+    limit: 156_400,
   },
   {
     // all of a Worker's code; the two modules are files beside it
@@ -86,14 +86,14 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 106_350,
+    limit: 106_450,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
     what: 'redisStore',
     by: 'Node',
     source: "export { redisStore } from './redis.js'",
-    limit: 45_900,
+    limit: 46_300,
   },
 ]
 
@@ -119,7 +119,7 @@ const besideQueue = [
 /** Other libraries' interfaces: all that a page or a service worker loads with each at once. */
 const facades = [
   ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 18_050],
-  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 162_200],
+  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 162_350],
 ].map(([what, by, source, limit]) => ({
   what,
   by,
@@ -150,7 +150,7 @@ const service = {
   what: 'the service and its command line, whole',
   loaded: 'in part, where it is asked for',
   by: 'the service',
-  limit: 734_000,
+  limit: 736_000,
   measure: () => sumOf(/^(cli|service|service-[A-Z0-9]{8})\.js$/),
 }
 

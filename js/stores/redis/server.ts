@@ -29,7 +29,7 @@ export class Server {
   readonly #options: ServerOptions
   #durability: Durability = 'relaxed'
   #unsubscribe: Promise<() => Promise<void>> | undefined
-  /** What was told last of its settings. */
+  /** Its settings, as they were last reported. */
   #unsafe: string | undefined
 
   constructor(name: string, port: RedisPort, options: ServerOptions) {

@@ -59,7 +59,7 @@ export class Session {
   readonly #open: () => Promise<void>
   readonly #answerMs: number
   #opened: Promise<void> | undefined
-  /** What the last turn has found. */
+  /** The counts that the last turn has found. */
   #last: { readonly born: number; readonly counts: Counts } | undefined
   /** Calls that have not been answered. */
   readonly #underWay = new Set<Promise<unknown>>()

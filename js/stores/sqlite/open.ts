@@ -54,7 +54,7 @@ function freeOn(folder: string): number {
   }
 }
 
-/** What is used of the disk, as `df` counts: without what only root may write. */
+/** Bytes in use on the disk, as `df` counts: without what only root may write. */
 export async function roomOn(path: string): Promise<StoreRoom> {
   const { blocks, bfree, bavail, bsize } = await statfs(dirname(path))
   const used = blocks - bfree

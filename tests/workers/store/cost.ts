@@ -50,7 +50,7 @@ export const cost: Rules = {
       claim: 9,
       retry: 11,
       again: 8,
-      success: 8,
+      success: 9,
     })
   },
 
