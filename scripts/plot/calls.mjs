@@ -54,6 +54,7 @@ const drawing = picture({
       (s) => `<path class="limit" d="M${n(place(s))} ${TOP - 8}V${bottom - 6}"/>`,
     ),
     label(place(AWAY_FROM_S + awayS / 2), TOP - 14, 'the server is away', { anchor: 'middle', as: 'soft' }),
+    label(NAMES + STRIP + 12, TOP - 14, 'calls lost, requests in vain', { as: 'soft' }),
     ...seconds.map((s) =>
       label(place(s), bottom + 12, s ? `${s} s` : 'calls made at 0 s', { anchor: s ? 'middle' : 'end', as: 'soft' }),
     ),
