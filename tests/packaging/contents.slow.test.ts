@@ -36,10 +36,10 @@ test('every file that an entry of package.json names is there', () => {
 })
 
 test('it stays small: the service worker’s entry holds all the rest once more, it may not import() anything, and so do the files that are required', () => {
-  expect(statSync(tarball()).size).toBeLessThan(2_400_000)
+  expect(statSync(tarball()).size).toBeLessThan(2_450_000)
   const loaded = files.filter((name) => !name.endsWith('.map') && !isApart(name))
   const unpackedBytes = loaded.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
-  expect(unpackedBytes).toBeLessThan(1_870_000)
+  expect(unpackedBytes).toBeLessThan(1_940_000)
 })
 
 /** Bundled with the libraries that it stands on, which are no sources of ours. */

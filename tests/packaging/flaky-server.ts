@@ -1,5 +1,5 @@
 // Answers each call of an API with 503 once and then with 200: every path under /api/, and whatever is posted. Everything else is
-// a file of the page under test.
+// a file of the page under test; where there is no page, everything is the API's.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,13 +25,13 @@ export async function flakyServer(pages?: string, policy?: string): Promise<Flak
   const hits = new Map<string, number>()
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://server').pathname
-    if (path.startsWith('/api/') || request.method !== 'GET') {
+    if (pages === undefined || path.startsWith('/api/') || request.method !== 'GET') {
       if (request.method === 'OPTIONS') return response.writeHead(204, cors).end()
       const attempt = (hits.get(path) ?? 0) + 1
       hits.set(path, attempt)
       return response.writeHead(attempt === 1 ? 503 : 200, cors).end(`attempt ${attempt}`)
     }
-    const file = join(pages ?? '/nowhere', path === '/' ? 'index.html' : path)
+    const file = join(pages, path === '/' ? 'index.html' : path)
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404).end()
     const csp = policy === undefined ? {} : { 'content-security-policy': policy }
     const headers = { 'content-type': types[extname(file)] ?? 'text/plain', ...csp }

@@ -29,7 +29,7 @@ function snippet(name: string, word: string): string {
 /** What a snippet prints in Node, to a server of its own. */
 async function printed(code: string, api: FlakyServer): Promise<string> {
   using project = consumer({ 'main.mjs': toServer(code, api.origin) })
-  return project.run(process.execPath, 'main.mjs')
+  return await project.run(process.execPath, 'main.mjs')
 }
 
 test('the first retry prints what is shown', async () => {
