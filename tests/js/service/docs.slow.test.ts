@@ -1,7 +1,7 @@
 // Every command of docs/service.md is run as it stands, and every answer that is shown compared with the real one. Only ports, ids and
 // addresses of other machines are replaced.
 import { spawn } from 'node:child_process'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -118,19 +118,6 @@ test('many tasks in one request: the outcomes are those that are shown', async (
   const service = await start()
   const answer = JSON.parse(await sh(block('sh', 'x-ndjson').replace('7733', portOf(service)), { cwd: folder() }))
   expect(comparable(answer)).toEqual(comparable(shownAfter('x-ndjson')))
-})
-
-test('the command of the README hands a task over', async () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  const [, curl = ''] = /^npx redrive serve #.*\n(curl .*)$/m.exec(readme) ?? []
-  const service = await start()
-  const answer = JSON.parse(await sh(curl.replaceAll('7733', portOf(service)), { cwd: folder() }))
-  expect(answer).toMatchObject({ status: 'PENDING', durability: 'strict', deduplicated: false })
-  const { url } = service
-  expect(await json(await fetch(`${url}/retry-tasks/${answer.taskId}`))).toMatchObject({
-    targetUrl: 'https://api.example.com/orders',
-    method: 'POST',
-  })
 })
 
 test('a backup of a running service has its tasks, and its metrics have the families that the page names', async () => {
