@@ -63,7 +63,7 @@ export function fullnessOf(options: Options): { start(): void; stop(): Promise<v
     }
   }
   const again = (): void => {
-    // a store that does not answer is told by its own calls
+    // the store's own calls report that it does not answer
     looking = Promise.allSettled(stores.map(look)).then(() => {
       if (!isStopped) disarm = clock.after(LOOK_MS, again, true)
     })

@@ -130,7 +130,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
   const look = (): void => {
     if (clock.monotonic() < lookAt) return
     lookAt = clock.monotonic() + LOOK_MS
-    room().catch(() => {}) // a server that does not answer is told by the turn
+    room().catch(() => {}) // the turn reports a server that does not answer
   }
   return {
     get durability(): Durability {

@@ -26,7 +26,7 @@ async function setup(given: { readonly allowEviction?: true } = {}) {
 
 const policy = (name: string) => ['CONFIG', 'SET', 'maxmemory-policy', name] as const
 
-test('S1 a policy that comes to evict tasks is told within 15 s, and once until it is noeviction again', async () => {
+test('S1 a policy that comes to evict tasks is reported within 15 s, and once until it is noeviction again', async () => {
   const { server, clock, store, told, turn } = await setup()
   const look = async () => {
     await clock.advance(15_000)

@@ -78,7 +78,7 @@ export function retentionRules(open: Open): void {
       (['maxDeadLetters', 'maxTerminal'] as const).map((limit) => ({ limit, most, ended, left })),
     ),
   )(
-    'S17 $limit $most: of $ended whoever has most loses the oldest, and others nothing',
+    'S17 $limit $most: of $ended the principal that has most loses its oldest, and others nothing',
     async ({ limit, most, ended, left }) => {
       const { add, store, turn, pass } = await setup(open, { retention: { ...TERMS.retention, [limit]: most } })
       const principals = ended.flatMap(([principal, count]) => Array.from({ length: count }, () => principal))

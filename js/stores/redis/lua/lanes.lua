@@ -42,7 +42,7 @@ local function whoOf(lane)
   return string.match(lane.name, ' .*') or ''
 end
 
--- How many of their tasks have ended since Dc and Ec were written, or have gone. Scores are negative: whoever has most comes first, and of
+-- How many of their tasks have ended since Dc and Ec were written, or have gone. Scores are negative: the principal that has most comes first, and of
 -- those who have as many as each other the first by name.
 local endings = { [Dc] = {}, [Ec] = {} }
 local function countEnd(lane, status, by)

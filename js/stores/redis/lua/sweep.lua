@@ -36,7 +36,7 @@ local function oldestOf(who, key, count, after)
   return list
 end
 
--- Adds to `found`, up to `total`, of those that have ended the oldest of whoever has most, one by one.
+-- Adds to `found`, up to `total`, of those that have ended the oldest of the principal that has most, one by one.
 local function addSurplus(found, key, counts, total)
   local gone, owners = {}, {}
   for _, row in ipairs(found) do
@@ -118,7 +118,7 @@ local function takeBack(row)
   collect(row)
 end
 
--- After a silence, leases that nobody could renew last for the grace from now: all of them, since the next turn knows of none.
+-- After a silence, leases that no process could renew last for the grace from now: all of them, since the next turn knows of none.
 local function grantGrace(since, graceMs)
   if now - since < SILENCE_MS then return end
   local ids = call('ZRANGEBYSCORE', Z, string.format('(%.17g', since), string.format('%.17g', now))
