@@ -4,6 +4,7 @@ import type { Sign } from '../api/sign.ts'
 import { type Clock, within } from '../platform/clock.ts'
 import { utf8 } from '../platform/utf8.ts'
 import type { Call } from './call.ts'
+import { answeredOf } from './fetch-repeat.ts'
 import { FetchTransport } from './fetch-transport.ts'
 import { hookHeaders } from './hook-headers.ts'
 import { type BodyContent, laidOver } from './transport.ts'
@@ -19,7 +20,7 @@ export async function signed(
   limitMs: number = SIGN_MS,
 ): Promise<Headers> {
   const { transport } = call
-  const { seeOther } = transport instanceof FetchTransport ? transport.sendable : transport
+  const { seeOther } = answeredOf(call)
   const isGet = seeOther !== undefined
   const { method, url } = isGet ? { method: 'GET', url: seeOther } : call
   const content = transport instanceof FetchTransport ? transport.sendable.init.body : await transport.body()
