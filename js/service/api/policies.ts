@@ -98,6 +98,7 @@ export class Policies {
       await this.look(true)
       return outcome
     })
+    // its caller hears of a failure; the next one begins all the same
     this.#registering = written.catch(() => {})
     return written
   }

@@ -1,12 +1,12 @@
 /** The words of docs/differences.md and docs/coming-from.md about other libraries, held against the libraries themselves. */
 
 import { readFileSync } from 'node:fs'
-import { isNetworkError, isRetryableError } from 'axios-retry'
+import { exponentialDelay, isNetworkError, isRetryableError } from 'axios-retry'
 import ky, { HTTPError } from 'ky'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
 import { type Dispatcher, interceptors, RetryHandler } from 'undici'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { wrapFetch } from '../../../js/adapters/fetch.ts'
 import { codesOf } from '../../../js/options/first-policy.ts'
 import { ORDERS, setup, watch } from '../setup.ts'
@@ -77,6 +77,21 @@ test("the README's table has the versions that are installed, and who repeats a 
     true,
   ])
   expect(byAxiosRetry).toBe('after a lost connection')
+})
+
+test("ky and axios-retry obey Retry-After, as the README's table says, and p-retry and Workbox see no answer", async () => {
+  expect(rowOf('obeys `Retry-After`')).toEqual(['always', 'yes', 'yes', 'no', 'no', 'no'])
+  const asked = { response: { headers: { 'retry-after': '7' } } }
+  expect(exponentialDelay(0, asked as never)).toBeGreaterThanOrEqual(7_000)
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let sent = 0
+  const fetch = async () => new Response(null, { status: sent++ ? 200 : 503, headers: { 'retry-after': '7' } })
+  const answer = ky(ORDERS, { fetch, retry: AT_ONCE, timeout: false })
+  await vi.advanceTimersByTimeAsync(6_999)
+  expect(sent).toBe(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect((await answer).status).toBe(200)
 })
 
 test('a refused certificate is final to axios-retry and undici, and retried by ky and a queue', async () => {
