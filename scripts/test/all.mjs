@@ -68,6 +68,9 @@ const needsOf = (name, size) => upTo(size).flatMap((each) => suites[name].needs[
 /** Whether this size has anything of the suite. */
 export const isIn = (size, name) => upTo(size).some((each) => each in suites[name].seconds)
 
+/** Failures of a suite that are shown when it ends; all are listed at the end. */
+const SHOWN = 10
+
 const INSTALLED = [
   'redis',
   'chromium',
@@ -123,6 +126,8 @@ async function runSuite(name, { begun, args = [], size, progress }) {
     const output = error instanceof StepError ? error.message : (error?.stack ?? String(error))
     const notRun = [`not run: ${output.split('\n')[0]}`]
     result ??= { passed: 0, failed: 1, skipped: 0, ok: false, output, summary: notRun, failures: notRun }
+    // at once: others may go on for half an hour
+    for (const line of result.failures.slice(0, SHOWN)) tell(`  ${line}`)
   }
   return { name, ...result }
 }

@@ -40,6 +40,14 @@ export function beginProgress(names, size, secondsOf) {
     return Math.max(each.reduce((sum, seconds) => sum + seconds, 0) / 2, ...each)
   }
   const percent = (part) => `${Math.round(100 * part)} %`
+  /** The share of one that runs, or that it takes longer than it did. */
+  const wordsOf = (name) => {
+    const tookMs = performance.now() - since.get(name)
+    const usual = 1_000 * expected(name)
+    return tookMs > usual
+      ? `${name} ${duration(tookMs)} (usually ${duration(usual)})`
+      : `${name} ${percent(share(name))}`
+  }
   const words = () => {
     const all = names.reduce((sum, name) => sum + expected(name) * share(name), 0) / total
     return done.size === names.length
@@ -48,7 +56,7 @@ export function beginProgress(names, size, secondsOf) {
   }
   const say = () => {
     const running = names.filter((name) => since.has(name) && !done.has(name))
-    if (running.length > 0) tell(`… ${running.map((name) => `${name} ${percent(share(name))}`).join(', ')}; ${words()}`)
+    if (running.length > 0) tell(`… ${running.map(wordsOf).join(', ')}; ${words()}`)
   }
   const timer = setInterval(say, EVERY_MS)
   timer.unref()
