@@ -1,5 +1,6 @@
 // From nothing to a running core, in fresh processes: what the first failed call of a page or a server waits for.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { pathToFileURL } from 'node:url'
 import { median } from './lib/measure.mjs'
 import { folder } from './lib/package.mjs'
@@ -43,6 +44,37 @@ const rows = []
 for (const [name, runs] of Object.entries(laps)) {
   for (const lap of Object.keys(runs[0])) rows.push([`${name}: ${lap}`, figure(median(runs.map((run) => run[lap])))])
 }
+const empty = []
+const served = []
+for (let round = orLess(-1, 0); round < ROUNDS; round++) {
+  const before = performance.now()
+  execFileSync(process.execPath, ['-e', '0'])
+  const between = performance.now()
+  await serve()
+  if (round < 0) continue
+  empty.push(between - before)
+  served.push(performance.now() - between)
+}
+rows.push(['Node with nothing to do: until it has ended', figure(median(empty))])
+rows.push(['@redrive/service, `serve`: until it is ready', figure(median(served))])
+rows.push(['the same, in times of Node with nothing to do', figure(median(served) / median(empty))])
+
+/** Resolves when a service in a process of its own has said that it is ready. */
+async function serve() {
+  const words = ['serve', '--port', '0', '--store', 'memory:', '--log-format', 'json']
+  const child = spawn(process.execPath, [`${folder}-service/cli.js`, ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  let said = ''
+  for await (const text of child.stdout) {
+    said += text
+    if (said.includes('"ready"')) break
+  }
+  child.kill('SIGKILL')
+  await ended
+}
+
 table(['', 'ms'], rows)
 console.log()
 note(`${ROUNDS} processes each, medians. In a page the core chunk is fetched at idle and started by the first failure.`)

@@ -2,7 +2,7 @@
 // people use today, with the waits that each has by default, and with the same waits for all.
 //
 //   npm run bench -- drain [--rounds 5] [--calls 1000] [--only redrive] [--out target/drain.json]
-//   node scripts/plot/drain.mjs                draws docs/drain.svg from that file
+//   node scripts/plot/drain.mjs                draws target/drain.svg from that file
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname } from 'node:path'

@@ -1,12 +1,11 @@
 // What the two modules weigh, however they travel: inside a chunk of JavaScript that its host compresses once more. And what it
-// costs the receiver to have the module again. docs/adr/0053 chose by these figures: `npm run bench -- packing`.
+// costs the receiver to have the module again. docs/adr/0093 chose by these figures: `npm run bench -- packing`.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { unpack } from '../js/core/unpack.ts'
-import { pack } from '../scripts/build/pack.mjs'
-import { at, generated, wasmModules } from '../scripts/lib/paths.mjs'
+import { generated, wasmModules } from '../scripts/lib/paths.mjs'
 import { median } from './lib/measure.mjs'
 import { orLess } from './lib/smoke.mjs'
 import { figure, note, table } from './lib/table.mjs'
@@ -17,14 +16,8 @@ const gzip = (bytes) => gzipSync(bytes, { level: 9 })
 const brotli = (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
 const asText = (bytes) => Buffer.from(`export default '${Buffer.from(bytes).toString('base64')}'`)
 
-const { outputFiles } = await build({
-  entryPoints: [at('js', 'core', 'unpack.ts')],
-  bundle: true,
-  minify: true,
-  format: 'esm',
-  write: false,
-})
-const decoder = gzip(outputFiles[0].contents).length
+// Node loads its fetch when it is first touched, which is no part of it
+await new Response(new Blob(['-']).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
 
 /** Milliseconds of the processor's. */
 async function cost(work) {
@@ -40,14 +33,13 @@ async function cost(work) {
 
 for (const name of wasmModules) {
   const wasm = readFileSync(join(generated, name, `${name}.wasm`))
-  const packed = await pack(wasm)
-  const bytes = Buffer.from(packed[0], 'base64')
+  const { default: packed } = await import(pathToFileURL(join(generated, name, 'packed.js')).href)
   const forms = {
     'the bare file': wasm,
     'base64 of the file': asText(wasm),
     'base64 of its gzip': asText(gzip(wasm)),
-    'base64 of its brotli, which no browser unpacks for a script': asText(brotli(wasm)),
-    packed: asText(bytes),
+    'base64 of its brotli, which few browsers unpack for a script': asText(brotli(wasm)),
+    'as it travels': asText(Buffer.from(packed[0], 'base64')),
   }
   const rows = Object.entries(forms).map(([form, sent]) => [
     form,
@@ -58,4 +50,3 @@ for (const name of wasmModules) {
   const [first, later] = await cost(() => unpack(packed))
   note(`unpacked in ${figure(first)} ms the first time, later in ${figure(later)} ms of the processor's`)
 }
-note(`\nWhat unpacks weighs ${figure(decoder)} bytes after gzip, once for both modules.`)

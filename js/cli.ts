@@ -1,11 +1,11 @@
 /**
- * The program `redrive`. An older Node cannot read all of it, or lacks `node:sqlite`, and would say so in words of its own: this file has nothing
+ * The program `redrive`. An older Node cannot load undici, and would say so in words of its own: this file has nothing
  * that Node 16 cannot read, and asks for the rest only where it will run.
  */
 
 import process from 'node:process'
 
-const OLDEST = [22, 13] as const
+const OLDEST = [22, 19] as const
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {

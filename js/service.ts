@@ -1,5 +1,5 @@
 /**
- * redrive/service: the retry service as a library, for a server of one's own. `npx redrive serve` is the same service as a program.
+ * The package `@redrive/service`: the retry service as a library, for a server of one's own. `npx @redrive/service serve` is the same service as a program.
  *
  * ```ts
  * const service = createService({ store: sqliteStore({ path: 'redrive.db', everyone: true }), targets: ['https://api.example.com'] })

@@ -1,5 +1,5 @@
 /**
- * redrive/testing: time and a server that do as they are told, for tests of code that uses a queue, and for ours.
+ * redrive/testing: time and a server that a test controls, for tests of code that uses a queue, and for ours.
  *
  * ```ts
  * const clock = fakeClock()

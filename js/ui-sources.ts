@@ -1,5 +1,5 @@
 /**
- * redrive/ui/sources: the two sources of `<redrive-inspector>`, for those who need more than its properties `queue` and `src`, and the error with which a source of
+ * The entry `@redrive/ui/sources`: the two sources of `<redrive-inspector>`, for those who need more than its properties `queue` and `src`, and the error with which a source of
  * one's own says more than a sentence. No element comes with it, and a server may import it.
  */
 

@@ -1,4 +1,4 @@
-/** The Worker of `redrive/ui`: the lab computes here, so that a page with a million dots stays free. It does nothing else. */
+/** The Worker of `@redrive/ui`: the lab computes here, so that a page with a million dots stays free. It does nothing else. */
 
 import type { FromLab, LabPort, ToLab } from './ui/engine/protocol.ts'
 import { serve } from './ui/engine/serve.ts'

@@ -1,5 +1,5 @@
 /**
- * redrive/ui where there is no document: a server that renders a page may import what its page imports. The tags that it writes become elements in the
+ * The package `@redrive/ui` where there is no document: a server that renders a page may import what its page imports. The tags that it writes become elements in the
  * browser, whose conditions name the real entry.
  */
 

@@ -1,5 +1,5 @@
 /**
- * redrive/ui: custom elements that show what a policy does and what a queue is doing. Importing it defines `<redrive-curve>` and
+ * The package `@redrive/ui`: custom elements that show what a policy does and what a queue is doing. Importing it defines `<redrive-curve>` and
  * `<redrive-inspector>`; a server that renders pages gets `ui.server.ts` in its place.
  */
 
@@ -9,7 +9,7 @@ import type { RedriveCurveElement, RedriveInspectorElement } from './ui/elements
 import { RedriveInspector as Inspector } from './ui/inspector/inspector-element.ts'
 import { RedriveCurve as Curve } from './ui/lab/curve-element.ts'
 
-coreComesFrom(async () => (await import('./core.ts')).loadCore())
+coreComesFrom(async () => (await import('redrive/core')).loadCore())
 define('redrive-curve', Curve)
 define('redrive-inspector', Inspector)
 

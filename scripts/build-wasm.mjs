@@ -1,8 +1,8 @@
 // Rust -> js/core/generated/, for each of the core's modules and the lab's: the optimised module, the glue that
-// calls it, and the module again, packed as text, for the entries that must not fetch a file of their own. Beside
+// calls it, and the module again, zipped and as text, for the entries that must not fetch a file of their own. Beside
 // them codes.ts: the numbers of the core's enums.
 //
-//   cargo (release, simd128)  ->  xtask (wasm-bindgen)  ->  wasm-opt  ->  build/pack.mjs
+//   cargo (release, simd128)  ->  xtask (wasm-bindgen)  ->  wasm-opt  ->  zopfli
 //   xtask (the core, natively)  ->  codes.ts
 //
 // Ends by loading and calling what it made: an optimiser that is too old for the module's
@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import { buildLuaStep } from './build/lua.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { cargoHome, machinePaths, sysroot } from './lib/machine-paths.mjs'
@@ -58,9 +59,6 @@ const outputs = [
     ),
   ),
 ]
-
-/** The code that packs the modules and unpacks them. */
-const packing = [at('scripts', 'build', 'pack.mjs'), at('js', 'core', 'unpack.ts'), at('js', 'core', 'wasm-model.ts')]
 
 /** The module that cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
 export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
@@ -145,9 +143,6 @@ const wasmTypes = 'declare const module: WebAssembly.Module\nexport default modu
 const packedTypes =
   "import type { Packed } from '../../unpack.ts'\n/** The module, for unpack.ts. */\ndeclare const packed: Packed\nexport default packed\n"
 async function write(name, bindings, wasm) {
-  // Imported here and not above: these are TypeScript, which the Node that starts the set-up may not read.
-  const { pack } = await import('./build/pack.mjs')
-  const { unpack } = await import('../js/core/unpack.ts')
   const folder = join(generated, name)
   mkdirSync(folder, { recursive: true })
   const put = (file, content) => writeFileSync(join(folder, file), content)
@@ -155,9 +150,10 @@ async function write(name, bindings, wasm) {
   put('glue.d.ts', glueTypes(readFileSync(join(bindings, `${name}.d.ts`), 'utf8')))
   put(`${name}.wasm`, wasm)
   put(`${name}.wasm.d.ts`, wasmTypes)
-  const packed = await pack(wasm)
-  if (!wasm.equals(await unpack(packed))) throw new StepError(`the module '${name}' does not come out as it was packed`)
-  put('packed.js', `export default ${JSON.stringify(packed)}\n`)
+  const { default: zopfli } = await import('@gfx/zopfli') // once the packages of npm are there
+  const zipped = await zopfli.gzipAsync(wasm, { numiterations: 15 })
+  if (!wasm.equals(gunzipSync(zipped))) throw new StepError(`the module '${name}' does not unzip to what it was`)
+  put('packed.js', `export default ${JSON.stringify([Buffer.from(zipped).toString('base64'), wasm.length])}\n`)
   put('packed.d.ts', packedTypes)
 }
 
@@ -225,7 +221,6 @@ export async function buildWasm() {
       at('sim', 'src'),
       at('xtask'),
       at('scripts', 'build-wasm.mjs'),
-      ...packing,
     ],
     [compiler, binaryen, ...features],
   )

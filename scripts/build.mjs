@@ -1,16 +1,18 @@
-// Makes pkg/, the npm package, ready to publish.
-import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Makes pkg/, pkg-service/ and pkg-ui/, the npm packages, ready to publish, and pkg-maps/, the source maps of the first.
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { entries, serviceEntries, uiEntries } from './build/entries.mjs'
 import { manifest, repository } from './build/manifest.mjs'
+import { declarations, emitDeclarations, moduleDeclarations } from './build/types.mjs'
 import { buildWasmStep, compileEarly } from './build-wasm.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { at, generated } from './lib/paths.mjs'
 import { isEntry, main, step, yieldingToOthers } from './lib/steps.mjs'
 import { beginSetup } from './setup.mjs'
 
-const papers = ['README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']
+const papers = ['LICENSE-MIT', 'LICENSE-APACHE']
 
-/** The sources of the package; the generated part of js/ carries the core. */
+/** The sources of the packages; the generated part of js/ carries the core. */
 const sources = [
   at('js'),
   at('pkg-template'),
@@ -22,52 +24,93 @@ const sources = [
   at('tsconfig.build-node.json'),
   at('scripts', 'build'),
   at('scripts', 'build.mjs'),
+  at('README.md'),
   ...papers.map((name) => at(name)),
 ]
 
-async function makePackage(folder) {
+const maps = 'pkg-maps'
+
+/** Folder -> what makes it. */
+const makers = { pkg: makeQueue, 'pkg-service': makeService, 'pkg-ui': makeUi }
+
+async function makeQueue(folder) {
   // Imported here and not above: esbuild is installed only after the set-up.
   const { bundle } = await import('./build/bundle.mjs')
-  const { declarations } = await import('./build/types.mjs')
   const { edgeLight } = await import('./build/edge-light.mjs')
-  const { tidySourceMaps } = await import('./build/source-maps.mjs')
-  const { notices } = await import('./build/notices.mjs')
-  const { bundleService } = await import('./build/service.mjs')
-  const { bundleUi } = await import('./build/ui.mjs')
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
+  const { takeSourceMaps } = await import('./build/source-maps.mjs')
   await bundle(folder)
-  tidySourceMaps(folder)
+  takeSourceMaps(folder, at('target', maps))
   edgeLight(folder)
-  const bundled = [...(await bundleService(folder)), ...(await bundleUi(folder))]
-  await declarations(folder)
+  declarations(folder, Object.values(entries))
+  moduleDeclarations(folder)
   cpSync(join(generated, 'queue', 'queue.wasm'), join(folder, 'redrive.wasm'))
   cpSync(join(generated, 'keys', 'keys.wasm'), join(folder, 'redrive-keys.wasm'))
-  for (const name of papers) cpSync(at(name), join(folder, name))
-  writeFileSync(join(folder, 'THIRD_PARTY_NOTICES'), await notices(bundled))
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`)
+  cpSync(at('README.md'), join(folder, 'README.md'))
+  await finish(folder, 'redrive', 'redrive.wasm, redrive-keys.wasm and the code that carries them')
 }
 
-function buildPackage() {
-  const pkg = at('pkg')
+async function makeService(folder) {
+  const { bundleService } = await import('./build/service.mjs')
+  const { bundleUi } = await import('./build/ui.mjs')
+  await bundleService(folder)
+  const bundled = await bundleUi(join(folder, 'ui'), true)
+  declarations(folder, [serviceEntries.service])
+  await finish(folder, 'service', 'The files in ui/, which the service shows in a browser,', bundled)
+}
+
+async function makeUi(folder) {
+  const { bundleUi } = await import('./build/ui.mjs')
+  const bundled = await bundleUi(folder)
+  declarations(folder, [uiEntries.ui, uiEntries['ui-sources']])
+  await finish(
+    folder,
+    'ui',
+    'The module of the lab and the code that carries it, and the style sheet of the charts,',
+    bundled,
+  )
+}
+
+async function finish(folder, name, holding, bundled) {
+  const { notices } = await import('./build/notices.mjs')
+  for (const paper of papers) cpSync(at(paper), join(folder, paper))
+  if (name !== 'redrive') {
+    cpSync(at('pkg-template', name, 'README.md'), join(folder, 'README.md'))
+    // where it lies it finds the queue that was built with it; npm packs no such folder
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(at('pkg'), join(folder, 'node_modules', 'redrive'), 'junction')
+  }
+  writeFileSync(join(folder, 'THIRD_PARTY_NOTICES'), await notices(holding, bundled))
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(name), undefined, 2)}\n`)
+}
+
+function buildPackages() {
+  const folders = Object.keys(makers)
   const stamp = {
     stampFile: at('target', 'pkg.stamp'),
     print: fingerprint(sources, [repository()]),
-    outputs: [join(pkg, 'package.json')],
+    outputs: folders.map((name) => at(name, 'package.json')),
   }
   return unlessFresh(stamp, async () => {
-    // Made beside pkg/ and moved at the end: a build that fails leaves the package as it was.
-    const next = at('target', 'pkg')
-    await makePackage(next)
-    rmSync(pkg, { recursive: true, force: true })
-    renameSync(next, pkg)
+    await emitDeclarations()
+    rmSync(at('target', maps), { recursive: true, force: true })
+    for (const [name, make] of Object.entries(makers)) {
+      // Made beside and moved at the end: a build that fails leaves the packages as they were.
+      const next = at('target', name)
+      rmSync(next, { recursive: true, force: true })
+      mkdirSync(next, { recursive: true })
+      await make(next)
+    }
+    for (const name of [...folders, maps]) {
+      rmSync(at(name), { recursive: true, force: true })
+      renameSync(at('target', name), at(name))
+    }
   })
 }
 
-/** Builds the wasm core, then pkg/; each only if one of its sources has changed. */
+/** Builds the wasm core, then the packages; each only if one of its sources has changed. */
 export async function build() {
   await buildWasmStep()
-  await step('package', async () => ((await buildPackage()) ? undefined : 'unchanged'))
+  await step('packages', async () => ((await buildPackages()) ? undefined : 'unchanged'))
 }
 
 /**

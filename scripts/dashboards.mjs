@@ -1,8 +1,12 @@
 // `node scripts/dashboards.mjs`: writes docs/dashboards/redrive.json, the dashboard that Grafana imports, from the table of
 // panels below. The file is kept so that users can take it as it is; tests/metrics/ holds it to what is printed here.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { at } from './lib/paths.mjs'
 import { isEntry } from './lib/steps.mjs'
+
+/** Those of the rules beside it. */
+const rules = readFileSync(at('docs', 'dashboards', 'redrive.rules.yml'), 'utf8')
+const alerts = [...rules.matchAll(/^\s*- alert: (\w+)$/gm)].map(([, name]) => name)
 
 // Grafana's own variables, not JavaScript's
 const datasource = { type: 'prometheus', uid: `\${datasource}` }
@@ -217,7 +221,7 @@ const dashboard = {
         hide: false,
         iconColor: 'red',
         datasource,
-        expr: 'ALERTS{alertname=~"RetryQueueFilling|RetryDeadLetters|RetryStorm", alertstate="firing"}',
+        expr: `ALERTS{alertname=~"${alerts.join('|')}", alertstate="firing"}`,
         titleFormat: '{{alertname}}',
         textFormat: '{{job}} {{instance}}',
         step: '30s',

@@ -15,7 +15,7 @@ const COLOURS = 64
 const html = (
   body,
 ) => `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>redrive</title><link rel="stylesheet" href="/page.css"><script type="module" src="/pkg/ui.js"></script><body>${body}</body></html>`
+<title>redrive</title><link rel="stylesheet" href="/page.css"><script type="module" src="/ui/ui.js"></script><body>${body}</body></html>`
 const css =
   ':root { color-scheme: light dark } body { margin: 0 } redrive-curve, redrive-inspector { border-radius: 0; min-height: 100vh }'
 const types = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' }
@@ -25,7 +25,8 @@ function serve(scenes) {
   return createServer((request, response) => {
     const path = new URL(request.url, 'http://page').pathname
     const scene = scenes.find(({ name }) => path === `/${name}`)
-    const file = /^\/pkg\/[\w.-]+$/.test(path) ? at('pkg', path.slice(5)) : undefined
+    const [, folder, name] = /^\/(pkg|ui)\/([\w.-]+)$/.exec(path) ?? []
+    const file = name && (folder === 'ui' ? at('pkg-service', 'ui', name) : at('pkg', name))
     const content = scene ? html(scene.body) : path === '/page.css' ? css : file && readFileSync(file)
     response.setHeader('content-security-policy', "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
     response.setHeader(

@@ -14,17 +14,20 @@ const out = at('../docs/api')
 const isCondition = (name) => name.includes('.')
 
 /** Where an entry is imported from, and its declarations. */
-const modules = Object.entries({
-  ...entries,
-  service: serviceEntries.service,
-  ui: uiEntries.ui,
-  'ui/sources': uiEntries['ui-sources'],
+const moduleIn = (folder, name, source) => ({
+  name,
+  types: at(source.replace(/^js\//, `../${folder}/types/`).replace(/\.ts$/, '.d.ts')),
 })
-  .filter(([name]) => !isCondition(name))
-  .map(([name, source]) => ({
-    name: name === 'index' ? 'redrive' : `redrive/${name.replace(/^compat-/, 'compat/')}`,
-    types: at(source.replace(/^js\//, '../pkg/types/').replace(/\.ts$/, '.d.ts')),
-  }))
+const modules = [
+  ...Object.entries(entries)
+    .filter(([name]) => !isCondition(name) && name !== 'internal')
+    .map(([name, source]) =>
+      moduleIn('pkg', name === 'index' ? 'redrive' : `redrive/${name.replace(/^compat-/, 'compat/')}`, source),
+    ),
+  moduleIn('pkg-service', '@redrive/service', serviceEntries.service),
+  moduleIn('pkg-ui', '@redrive/ui', uiEntries.ui),
+  moduleIn('pkg-ui', '@redrive/ui/sources', uiEntries['ui-sources']),
+]
 
 /** Shapes that another type consists of, which nobody needs by name. A type that is not listed here has to be exported. */
 const unnamed = [
@@ -83,7 +86,7 @@ const project = await app.convert()
 if (project === undefined) throw new Error('TypeDoc made nothing of the declarations')
 for (const { name, types } of modules) {
   // a module is converted under its path below the folder that all entries share
-  const found = project.children?.find((child) => types.endsWith(`/pkg/types/${child.name}.d.ts`))
+  const found = project.children?.find((child) => types.endsWith(`/${child.name}.d.ts`))
   if (found === undefined) throw new Error(`TypeDoc shows no module for ${name}`)
   found.name = name
   found.comment = new Comment([{ kind: 'text', text: headOf(types) }])

@@ -141,7 +141,7 @@ pub const fn verdict(verdict: &Verdict) -> u32 {
     code.code()
 }
 
-/// The numbers behind a verdict, each at its place in [`Ruled`]. Unless it is a retry no wait is told of, unless it is
+/// The numbers behind a verdict, each at its place in [`Ruled`]. Unless it is a retry no wait is reported, unless it is
 /// a retry or parked nothing is taken along.
 pub fn ruled(verdict: &Verdict, carry: &Carry, after: &Aftermath) -> [f64; Ruled::ALL.len()] {
     let (delay, curve, spread, authorize) = match verdict {

@@ -34,6 +34,8 @@ pub struct Gates {
     pub budget: Option<BudgetRules>,
     /// The consequence of a retry storm.
     pub on_storm: OnStorm,
+    /// The lane's server has few such clients: a caller that waits alone is sent at the very moment that was named to it.
+    pub exact_alone: bool,
 }
 
 numbered! {
@@ -43,9 +45,9 @@ numbered! {
         /// Nothing; storms are not looked for.
         #[default]
         Nothing = 0,
-        /// The host is told.
+        /// The host reports it.
         Tell = 1,
-        /// The host is told, and the breaker opens, where there is one.
+        /// The host reports it, and the breaker opens, where there is one.
         Open = 2,
     }
 }
@@ -142,7 +144,7 @@ impl LaneGates {
         self.ramp.hasten();
     }
 
-    /// A task was handed over: an extra attempt may go, and see whether the circuit may close.
+    /// A task was enqueued: an extra attempt may go, and see whether the circuit may close.
     pub fn visit(&mut self, now: Millis) {
         if let Some(at) = self.ramp.visit(now) {
             self.breaker.hasten(at.max(now));

@@ -29,6 +29,7 @@ mod orders;
 mod poll;
 pub mod rate;
 mod report;
+mod server_wait;
 mod settle;
 mod task;
 mod told;
@@ -40,7 +41,8 @@ pub use ended::Ended;
 pub use gate_status::{Gate, GateStatus};
 pub use poll::{Action, BATCH, LOOKED_AT};
 pub use report::{LaneStats, Stats};
-pub use settle::{Verdict, Wait};
+pub use server_wait::Wait;
+pub use settle::Verdict;
 
 use crate::gates::WhenOpen;
 use crate::outcome::{Flags, Reason};
@@ -65,7 +67,7 @@ pub struct Limits {
     pub capacity: u32,
     /// Their bodies in bytes.
     pub capacity_bytes: u64,
-    /// The longest that tasks wait for what the server of their lane has told another.
+    /// The longest that tasks wait for what the server of their lane has asked of another.
     pub max_lane_hold: Millis,
 }
 
@@ -107,7 +109,7 @@ pub struct Queue {
     unusable_retry_after: u32,
     paused: bool,
     when_open: WhenOpen,
-    /// Callers who wait for their first attempt.
+    /// Callers whose first attempt waits.
     at_door: u32,
 }
 

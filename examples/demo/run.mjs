@@ -84,7 +84,7 @@ async function serve({ seed, calls, port }) {
   await builtPackage()
   const server = await startFlaky({
     faults: { ...serverFaults, seed },
-    mounts: { '/': here('.'), '/pkg/': here('../../pkg') },
+    mounts: { '/': here('.'), '/pkg/': here('../../pkg'), '/ui/': here('../../pkg-service/ui') },
     port,
   })
   process.stdout.write(`\n  The demo is at ${server.url}/page/?seed=${seed}&calls=${calls}\n  Ctrl-C ends it.\n\n`)
@@ -94,7 +94,7 @@ async function inspect({ seed, calls, port }) {
   await builtPackage()
   const server = await startFlaky({
     faults: { ...inspected.serverFaults, seed },
-    mounts: { '/': here('.'), '/pkg/': here('../../pkg') },
+    mounts: { '/': here('.'), '/pkg/': here('../../pkg'), '/ui/': here('../../pkg-service/ui') },
     port,
   })
   const url = `${server.url}/page/inspect.html?seed=${seed}&calls=${calls}`

@@ -153,14 +153,14 @@ const away = { targetUrl: 'http://127.0.0.1:9/orders', json: { pieces: 3 }, idem
 
 /** What to type next. */
 export const linesToTry = [
-  'By hand (in this clone, `node pkg/cli.js` stands for `npx redrive`):',
+  'By hand (in this clone, `node pkg-service/cli.js` stands for `npx @redrive/service`):',
   '',
-  '  npx redrive serve --ui              # keeps its tasks in ./redrive.db; all else in another terminal',
+  '  npx @redrive/service serve --ui              # keeps its tasks in ./redrive.db; all else in another terminal',
   `  ${curlLine(`${url}/retry-tasks`, itself)}`,
   `  ${curlLine(`${url}/retry-tasks`, away)}`,
-  '  npx redrive task list               # the first has succeeded, the second waits for its next attempt',
+  '  npx @redrive/service task list               # the first has succeeded, the second waits for its next attempt',
   `  ${url}/ui            # the same in a browser`,
-  '  npx redrive plan --preset svix      # the waits of a policy, before it is used',
+  '  npx @redrive/service plan --preset svix      # the waits of a policy, before it is used',
 ]
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

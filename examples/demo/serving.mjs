@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const program = fileURLToPath(new URL('../../pkg/cli.js', import.meta.url))
+const program = fileURLToPath(new URL('../../pkg-service/cli.js', import.meta.url))
 
 export class Serving {
   url = ''

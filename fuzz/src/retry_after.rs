@@ -3,6 +3,7 @@
 //! A byte that says which headers are there, `now` as eight, then the values between line feeds. All of the bytes are lines, too.
 
 use redrive::asked::{Asked, Said, said};
+use redrive::reset::reset_delay;
 use redrive::retry_after::{parse_retry_after, parse_retry_after_ms};
 use redrive::time::Millis;
 
@@ -45,7 +46,7 @@ fn asked(header: Option<&[u8]>, ms: Option<&[u8]>, date: Option<&[u8]>, now: Mil
 fn lines(lines: &[u8], now: Millis) {
     let read = |lines: &[u8], failed| said(lines, 429, failed, now);
     let all = read(lines, true);
-    assert_eq!(read(lines, false), Said { delay: Asked::Nothing, limit: all.limit });
+    assert_eq!(read(lines, false), Said { delay: Asked::Nothing, limit: all.limit, asks: false });
     assert!(all.limit.is_none_or(|limit| limit.remaining == 0));
     if lines.iter().filter(|byte| **byte == b'\n').count() < 20 {
         assert_eq!(read(&[lines, b"\n", lines].concat(), true), all);
@@ -104,26 +105,45 @@ fn dates(now: Millis, away: u64) {
         let zero = parse_retry_after(text.as_bytes(), Some(text.as_bytes()), now);
         assert_eq!(zero, Some(Millis::ZERO), "{text} from itself");
     }
+    // A reset may be a time of RFC 3339, in any zone; before 2001 none is read.
+    for (text, minutes) in [("Z", 0), ("-00:00", 0), ("+05:30", 330), ("-11:59", -719)] {
+        let text = format!("{}{text}", stamp(until.saturating_add_signed(minutes * 60)));
+        let reset = reset_delay(text.as_bytes(), Some(b"0"), 200, None, now).map(|reset| reset.wait);
+        assert_eq!(reset, Some(wait).filter(|wait| *wait > Millis::ZERO && until >= 1_000_000_000), "{text}");
+    }
 }
 
 /// The instant, in seconds, in the forms of RFC 9110, 5.6.7, with a weekday that need not be right.
-/// The calendar is Howard Hinnant's `civil_from_days`, which counts years from March.
 fn written(seconds: u64) -> [String; 3] {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (year, month, day) = civil(seconds);
+    let month = MONTHS[month as usize - 1];
+    let time = time_of_day(seconds);
+    [
+        format!("Sun, {day:02} {month} {year:04} {time} GMT"),
+        format!("Sunday, {day:02}-{month}-{:02} {time} GMT", year % 100),
+        format!("Sun {month} {day:2} {time} {year:04}"),
+    ]
+}
+
+/// The same in the form of RFC 3339, without its zone.
+fn stamp(seconds: u64) -> String {
+    let (year, month, day) = civil(seconds);
+    format!("{year:04}-{month:02}-{day:02}T{}", time_of_day(seconds))
+}
+
+fn time_of_day(seconds: u64) -> String {
+    format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60)
+}
+
+/// Year, month and day of a second. The calendar is Howard Hinnant's `civil_from_days`, which counts years from March.
+fn civil(seconds: u64) -> (u64, u64, u64) {
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = MONTHS[((shifted + 2) % 12) as usize];
-    let year = year_of_era + era * 400 + u64::from(shifted >= 10);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let time = format!("{hour:02}:{minute:02}:{second:02}");
-    [
-        format!("Sun, {day:02} {month} {year:04} {time} GMT"),
-        format!("Sunday, {day:02}-{month}-{:02} {time} GMT", year % 100),
-        format!("Sun {month} {day:2} {time} {year:04}"),
-    ]
+    (year_of_era + era * 400 + u64::from(shifted >= 10), (shifted + 2) % 12 + 1, day)
 }

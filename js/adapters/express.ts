@@ -1,4 +1,4 @@
-/** redrive/express: calls that were handed over, and requests whose handler has failed, are answered with a 202. For Express 5. */
+/** redrive/express: calls that were deferred, and requests whose handler has failed, are answered with a 202. For Express 5. */
 
 import type { IncomingMessage } from 'node:http'
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'

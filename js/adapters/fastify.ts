@@ -1,4 +1,4 @@
-/** redrive/fastify: calls that were handed over, and requests whose handler has failed, are answered with a 202. For Fastify 5. */
+/** redrive/fastify: calls that were deferred, and requests whose handler has failed, are answered with a 202. For Fastify 5. */
 
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import { follow, int } from '../options/check.ts'

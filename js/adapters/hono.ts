@@ -1,4 +1,4 @@
-/** redrive/hono: calls that were handed over, and requests whose handler has failed, are answered with a 202. For Hono 4, wherever it runs. */
+/** redrive/hono: calls that were deferred, and requests whose handler has failed, are answered with a 202. For Hono 4, wherever it runs. */
 
 import type { Context, MiddlewareHandler } from 'hono'
 import { readBody } from '../call/read-body.ts'

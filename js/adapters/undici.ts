@@ -1,7 +1,7 @@
 /**
  * An interceptor for undici's dispatchers: requests of code that one cannot change are tried again by the rules and gates of a queue, those of the global
  * `fetch` included. It makes calls for as long as their caller waits, as `queue.fetch` does, and keeps nothing beyond that: what is to outlive
- * its process is handed over, by `queue.enqueue`.
+ * its process is for `queue.enqueue`.
  *
  * Nothing of undici is imported at run time.
  */

@@ -7,7 +7,7 @@ export interface Bound {
    * others. `leastTried` and `untried` go for each lane of it by itself.
    */
   readonly lane: string
-  /** At most so many. 0: it is shut. */
+  /** At most so many. 0: it may start none. */
   readonly max: number
   /**
    * The next attempt is to show how the lane's server does: of its first `LOOKED_AT` due tasks of the highest priority (of those

@@ -52,7 +52,7 @@ export class Emitter<Events extends object> {
 
 type Unheard = (event: string, payload: object, subject: string) => void
 
-/** Reports that are remembered: of the oldest it is told once more. */
+/** Reports that are remembered: the oldest is reported once more. */
 const MOST_REPORTED = 1_000
 
 /** Emits `degraded`; `once` names what it is about, where one report is enough. */

@@ -78,7 +78,7 @@ export interface TaskPage {
   readonly cursor?: string
 }
 
-/** The tasks that have changed since it was told last. */
+/** The tasks that have changed since the last report. */
 export interface TaskChange {
   /** Those that are new, have started or ended, wait for another time, or are gone, as far as their ids are known here; each once. */
   readonly taskIds: readonly string[]

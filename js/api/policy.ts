@@ -29,7 +29,7 @@ export interface ExpectedAnswer {
 }
 
 /**
- * Fields that are given hold for awaited calls and for what is handed over (`enqueue`, `mode: 'defer'`, a Worker's 202, a task whose caller
+ * Fields that are given hold for awaited calls and for those in the background (`enqueue`, `mode: 'defer'`, a Worker's 202, a task whose caller
  * is gone), but for `maxAttempts`. Where one is not given, the two differ: see `presets.interactive` and `presets.background`. One that shapes
  * a curve chooses the curve for both.
  */
@@ -40,19 +40,19 @@ export interface RetryPolicy {
    * The curve of waits. exponential, linear and fixed are shaped by `initialDelayMs`, `multiplier`, `stepMs`,
    * `maxDelayMs` and `jitterType`; polynomial by `baseMs`, `exponent`, `jitterMs`; table by `delaysMs`; spread by
    * `initialDelayMs`, `multiplier`, `maxDelayMs`, `freshJitter`; the others are published curves with nothing to shape
-   * but `maxDelayMs`. [backoff](https://github.com/redrive-dev/redrive/blob/main/docs/backoff.md) has the formulas. @default 'exponential', and 'spread' for what is handed over
+   * but `maxDelayMs`. [backoff](https://github.com/redrive-dev/redrive/blob/main/docs/backoff.md) has the formulas. @default 'exponential', and 'spread' in the background
    */
   readonly strategy?: BackoffStrategy
   /**
    * Attempts in total, the first included, 1 to 1,000,000; 1 turns retrying off. Enqueued and deferred calls are retried for `totalBudgetMs` however many
-   * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 5, and 1_000_000 for what is handed over
+   * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 5, and 1_000_000 in the background
    */
   readonly maxAttempts?: number
-  /** The first wait, before jitter; `maxDelayMs` where that is shorter. @default 500, and 1_000 for what is handed over */
+  /** The first wait, before jitter; `maxDelayMs` where that is shorter. @default 500, and 1_000 in the background */
   readonly initialDelayMs?: number
   /** exponential: each wait is this many times the one before. 1, or 1.01 to 100. @default 2 */
   readonly multiplier?: number
-  /** The longest wait of the curve. A longer Retry-After still applies in full. @default 30_000 for exponential and linear, 47_000 for spread, 600_000 for what is handed over, none for the others */
+  /** The longest wait of the curve. A longer Retry-After still applies in full. @default 30_000 for exponential and linear, 47_000 for spread, 600_000 in the background, none for the others */
   readonly maxDelayMs?: number
   /**
    * The time that a task has from its call on, in milliseconds: an attempt that could not end within it is not made. At most `keyTtlMs`, with
@@ -78,7 +78,8 @@ export interface RetryPolicy {
   /**
    * Statuses to retry, 200 to 599: each that is listed, even 400 and 422. 'broad': 408, 425, 429, 500, 502, 503, 504 and 520
    * to 524. Whatever the list says, a 409 to a request with a key is retried after an attempt that may have reached the server, or
-   * with a `Retry-After`: the server is still at work on it. So is a 403 with a `Retry-After`, which is a limit.
+   * with a `Retry-After`: the server is still at work on it. So is a 403 with a `Retry-After`,
+   * or of a quota that is used up and begins anew later: it is a limit.
    * @default [408, 429, 502, 503, 504]
    */
   readonly retryableStatusCodes?: readonly number[] | 'broad'

@@ -63,7 +63,7 @@ export interface NewTask extends Labels {
   readonly idempotent?: boolean
   /** Facts that the sender keeps with the task beside the request, plain JSON. A store gives them back whole, for as long as the row lives, and reads nothing of them. */
   readonly senderData?: JsonObject
-  /** Its end is to be told: once ended it is among the untold, until `told` says so. A store without `untold` keeps the wish, and nothing else comes of it. */
+  /** Its end is to be reported: once ended it is among the untold, until `told` says so. A store without `untold` keeps the wish, and nothing else comes of it. */
   readonly tells?: true
   /** Stored whatever the quota of its principal, in which it counts. Kept no longer than the call. */
   readonly quotaExempt?: true

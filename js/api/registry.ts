@@ -48,7 +48,7 @@ export interface Pauses {
    * well-formed text, a part of the scope is there and undefined, or `origin` is no exact origin.
    */
   put(pause: Pause): Promise<void>
-  /** False: there is none of that id. What was due is told as 'due'. */
+  /** False: there is none of that id. What was due is reported as 'due'. */
   lift(id: string): Promise<boolean>
   /** By id. */
   list(): Promise<readonly Pause[]>

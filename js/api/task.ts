@@ -43,8 +43,8 @@ export interface Labels {
 
 /**
  * Why a call whose first attempt failed for a transient reason was not tried again, and no task was made of it. 'key_origin_missing': its origin is not in
- * `idempotency.origins`. 'not_idempotent': its method is unsafe and it has no key. 'body_too_large': over `maxBodyBytes`. 'not_durable': handed
- * over to a durable queue that cannot store it. 'queue_full': see `capacity`. 'core_unavailable': the core is not loaded, or not yet.
+ * `idempotency.origins`. 'not_idempotent': its method is unsafe and it has no key. 'body_too_large': over `maxBodyBytes`. 'not_durable': enqueued
+ * in a durable queue that cannot store it. 'queue_full': see `capacity`. 'core_unavailable': the core is not loaded, or not yet.
  */
 export type NotRetriedReason =
   | 'key_origin_missing'
@@ -150,7 +150,7 @@ export interface DecisionData {
   readonly nextAttemptAt?: number
   /** Whether the attempt counts against `maxAttempts`. */
   readonly counted?: boolean
-  /** The next attempt follows a 401: `credentials` is told. */
+  /** The next attempt follows a 401: `credentials` is called with `unauthorized`. */
   readonly authorize?: true
   /** With 'released' and 'parked'. */
   readonly cause?: ReleaseCause

@@ -13,6 +13,8 @@ export interface Step {
   readonly claim: Claim | null
   /** Absent: the runner knows of none. */
   readonly silence?: Silence
+  /** The runner has seen lanes a moment ago: a turn may show none, which costs it less. */
+  readonly isBrief?: true
 }
 
 /**
@@ -57,14 +59,14 @@ export interface Turn {
   readonly ended: readonly StoredTask[]
   /**
    * Lanes of the claim's principal (of all, in a store for everyone, or without a claim) that have a task in flight, or one pending that was not put aside, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
-   * last), then by name. Where the store has more lanes than that, a store may choose which it shows, those that are due first of all. Lanes that the claim bounds to 0, or that are paused, are left out of a turn with a claim, and where its `lanes` is a list all that are not on it.
+   * last), then by name. Where the store has more lanes than that, a store may choose which it shows, those that are due first of all, and of a step that `isBrief` none. Lanes that the claim bounds to 0, or that are paused, are left out of a turn with a claim, and where its `lanes` is a list all that are not on it.
    */
   readonly lanes: readonly LaneView[]
   /**
    * The time until the next moment that calls for a turn; null: there is none. It is the first of: the next due time of a lane of
    * the claim that is neither bounded to 0 nor paused (or the end of its hold, if later), the end of any lease, and the first instant past the
    * deadline of any pending task. It is 0 where more tasks were due than `limit`, and in a
-   * store for everyone it may be the moment of a lane that is shut, where `SHUT_LOOKED_AT` of them come before the others. A task that is due now does not count if only
+   * store for everyone it may be the moment of a lane that may start nothing, where `SHUT_LOOKED_AT` of them come before the others. A task that is due now does not count if only
    * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Where it is the token of its origin alone that a
    * task waits for, the moment of that counts, but need not while `total` is reached. Without a claim all lanes
    * count, and a task that is due now gives 0.
@@ -81,7 +83,7 @@ export interface Turn {
   readonly trimmed?: readonly Trimmed[]
   /** Another principal is the current one, so the claim got nothing. */
   readonly isForeign?: boolean
-  /** Ends that are to be told (`TaskStore.untold`), after this step, counted up to `UNTOLD_COUNTED`. Absent: there are none, or the store cannot. */
+  /** Ends that are to be reported (`TaskStore.untold`), after this step, counted up to `UNTOLD_COUNTED`. Absent: there are none, or the store cannot. */
   readonly untold?: number
   /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
   readonly unreadable?: number
@@ -126,6 +128,6 @@ export interface Counts {
   readonly bytes: number
   /** Those of them that were put aside, since they cannot be read. Absent: none. Those of a turn never tell it. */
   readonly unreadable?: number
-  /** Those of `pending` that were put aside: all others wait to be sent. Absent, and not told by a turn: as `unreadable`. */
+  /** Those of `pending` that were put aside: all others wait to be sent. Absent, and not in a turn: as `unreadable`. */
   readonly pendingAside?: number
 }

@@ -15,12 +15,15 @@ import { bothSignals, orAbort } from '../platform/abort.ts'
 import { type Clock, FOREVER, timeoutError } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
-import { type Answer, type AttemptInit, type Finished, hasRetryAfter, mark, type Transport } from './transport.ts'
+import { type Answer, type AttemptInit, type Finished, mark, type Transport } from './transport.ts'
 
 export type { Finished } from './transport.ts'
 
 /** A limit on time that is the transport's own: of a system, undici, axios, or `AbortSignal.timeout()`. */
 const TIMEOUT = /TIMEDOUT|_TIMEOUT|TimeoutError|ECONNABORTED timeout/
+
+/** Fields that say what is left of a quota. */
+const QUOTAS = ['ratelimit', 'ratelimit-remaining', 'x-ratelimit-remaining', 'x-rate-limit-remaining']
 
 /** From here on no outcome is worth another attempt where a caller waits. */
 const FINAL_FROM = OUTCOME_REDIRECT_REFUSED
@@ -38,11 +41,14 @@ export function isTransient({ policy }: Call, { outcome, answer, status }: Finis
   if (outcome >= FINAL_FROM) return false
   // an interim status, in place of the answer that follows it, is none; 101 is one, and 0 that of an answer that shows none
   if (answer && (status < 100 || status > 199 || status === 101)) {
-    const passes = (status === 403 || status === 409) && hasRetryAfter(answer)
-    return passes || policy.retryableStatusCodes.includes(status)
+    const passes = (status === 403 || status === 409) && answer.header('retry-after')
+    return !!passes || (status === 403 && isSpent(answer)) || policy.retryableStatusCodes.includes(status)
   }
   return outcome === OUTCOME_TIMED_OUT ? policy.retryTimeouts : policy.retryNetworkErrors
 }
+
+/** Whether an answer says that a quota is used up: a 403 may be a limit then, which the core knows by the rest of its fields. */
+const isSpent = (answer: Answer): boolean => /(^|[,=])0\b/.test(QUOTAS.map((name) => answer.header(name)).join())
 
 /** Whether a call asks for fresh credentials after this answer to its first attempt. The server has refused it, so nothing was done twice. */
 export const asksAfter = ({ options }: Call, status: number): boolean =>
@@ -105,7 +111,7 @@ export function tooLong(call: Call, timeoutMs: number, attemptNumber = 1): DOMEx
 
 /**
  * Makes a first attempt: sends once and waits for response headers, for no longer than its time limit and its caller allow: a `fetch`
- * that was given to the queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is let go of.
+ * that was given to the queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is dropped.
  * Replays, of which a queue may make a million, have a leaner way to the same end: `runner/replay.ts`.
  */
 export async function attempt(call: Call, plan: FirstPlan, clock: Clock, now: () => number): Promise<Finished> {

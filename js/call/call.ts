@@ -61,9 +61,9 @@ export interface Call {
   /** Safe or idempotent method, or a key, or the caller vouches. */
   replayable: boolean
   readonly options: TaskOptions
-  /** The one in force: that of `handedOver` once the call is handed over. */
+  /** The one in force: that of `handedOver` once the call is in the background. */
   policy: FirstPolicy
-  /** The fields that were given: the policy of what is handed over, or has lost its caller, is made of them. */
+  /** The fields that were given: the policy of the background is made of them. */
   readonly given: PolicyPair['given']
   /** Limit of each attempt, to its response headers; 0: none, or the transport has its own. */
   readonly timeoutMs: number

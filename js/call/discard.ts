@@ -1,5 +1,5 @@
 /**
- * How the body of an answer is let go of that no caller reads, or that its caller may get only later.
+ * How the body of an answer is dropped that no caller reads, or that its caller may get only later.
  *
  * A connection can be used again only once the body on it has been read, so a little is read of what is left. How much that
  * is, and how long it may take, is bounded here: `content-length` is the length before the body is unpacked, and a server may send
@@ -93,8 +93,8 @@ export function putAside(answer: WithBody, terms: RestTerms): void {
   })
 }
 
-/** The error of a body that was let go of. */
+/** The error of a body that was dropped. */
 export function bodyLetGo(): RedriveError {
   const why = `while its call waited for another attempt, longer than ${REST_MS} ms or more than ${KEPT_BYTES} bytes of it were to come`
-  return new RedriveError('BODY_LET_GO', `the body of this answer was let go: ${why}; status and headers are whole`)
+  return new RedriveError('BODY_DROPPED', `the body of this answer was dropped: ${why}; status and headers are whole`)
 }

@@ -80,7 +80,7 @@ export function assertSendable(url: string, init: RequestInit): void {
 
 /** Methods that every platform sends, with a body and without one. */
 const [WITH_BODY, WITHOUT] = [new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']), new Set(['GET', 'HEAD'])]
-/** Parts of a request that were read before: what is wrong with them was told then. */
+/** Parts of a request that were read before: what is wrong with them was reported then. */
 const WAS_READ: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'json', 'signal', 'redrive'])
 
 /** Whether nothing can be wrong with a request. A Request made of it would tell, and cost more than all else that a task takes. */
@@ -164,7 +164,7 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   #copy: Response | undefined
   #rest: Rest | undefined
   #resting: Promise<void> | undefined
-  /** `whole`: all of it is here. `given`: it is its caller's. `gone`: it was let go of. */
+  /** `whole`: all of it is here. `given`: it is its caller's. `gone`: it was dropped. */
   #body: 'open' | 'whole' | 'given' | 'gone' = 'open'
 
   constructor(response: Response, redirectRefused = false, becameGet = false) {
@@ -237,13 +237,13 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   }
 }
 
-/** Lets go of a listener's copy, as of an answer that is kept, unless it is read. */
+/** Drops a listener's copy, as of an answer that is kept, unless it is read. */
 export function letGoUnread(response: Response, terms: RestTerms): void {
   const copy = new FetchRepeatAnswer(response)
   copy.rest(true, terms)?.then(() => copy.discard())
 }
 
-/** The response in all but its body, which was let go of. */
+/** The response in all but its body, which was dropped. */
 function withoutBody(response: Response): Response {
   const { status, statusText, headers, url, type, redirected } = response
   try {

@@ -57,7 +57,7 @@ export class FetchAnswer implements Answer {
 
   readAhead(clock: Clock, controller: AbortController): () => void {
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-    const cut = () => controller.abort(new RedriveError('BODY_LET_GO', `no body ${REST_MS} ms after its headers`))
+    const cut = () => controller.abort(new RedriveError('BODY_DROPPED', `no body ${REST_MS} ms after its headers`))
     const disarm = clock.after(REST_MS, cut)
     const read = async () => {
       // the response itself stays unread

@@ -17,7 +17,7 @@ import { cancelBody, readBody } from './read-body.ts'
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
 
-/** The init of a call that is handed over. */
+/** The init of a call that is enqueued. */
 export type EnqueueInit = RequestInit & {
   redrive?: TaskOptions
   /**

@@ -92,7 +92,7 @@ export interface Repeatable extends Transport {
   adopt(answer: Answer): RepeatAnswer
 }
 
-/** The facts about its task that the caller of a deferred call is told. */
+/** The facts about its task that the caller of a deferred call gets. */
 export interface Acceptance {
   readonly taskId: string
   readonly traceId: string
@@ -127,9 +127,6 @@ export function mark<T>(value: T, redrive: RedriveMark | null): T {
   }
   return value
 }
-
-/** Whether an answer has a `Retry-After`: it makes a limit of a 403, and of a 409 under a key a request in progress. */
-export const hasRetryAfter = (answer: Answer | null | undefined): boolean => !!answer?.header('retry-after')
 
 /** Headers with others laid over them. */
 export function laidOver(headers: Headers, overlay: Headers | null): Headers {

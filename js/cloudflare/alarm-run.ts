@@ -53,7 +53,7 @@ export class AlarmRun {
   #rest: (() => void) | undefined
   /** Lanes that the queue claims nothing from for now, as of its last look: a breaker is open, a budget empty. */
   shut: readonly string[] = []
-  /** The queue has been told to look. */
+  /** The queue has been asked to look. */
   #isAsked = false
   #unsubscribe: () => void = () => {}
 

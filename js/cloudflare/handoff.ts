@@ -1,5 +1,5 @@
 /**
- * Hands a task over from the Worker to the Durable Object of its origin: what may be stored of the call, with its key, attempts
+ * Moves a task from the Worker to the Durable Object of its origin: what may be stored of the call, with its key, attempts
  * and log so far. The caller is answered 202 once the object has it on disk.
  */
 
@@ -27,7 +27,7 @@ import type { Ruling } from '../tasks/ruling.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { type ObjectFault, objectName, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
 import { askForFault, classFault } from './object-fault.ts'
-import { type Binding, hasTaken } from './told-objects.ts'
+import { type Binding, hasTaken } from './object-holds.ts'
 
 /** An object that was moved or restarted answers at the next try; the task's id makes twice once. */
 const TRIES_AFTER_MS = [100, 500]
@@ -51,7 +51,7 @@ interface Departure {
 
 /** The limits of one call in its Worker. */
 export interface CallTerms {
-  /** The call may be handed over; else its last answer is the caller's. */
+  /** The call may move to its object; else its last answer is the caller's. */
   readonly mayLeave: boolean
   /** The longest that the call may wait in the Worker, from its start. */
   readonly hereMs: number
@@ -84,7 +84,7 @@ export class Handoff {
     this.#callTerms.set(call, terms)
   }
 
-  /** Hands over a call that was never sent from here. */
+  /** Moves a call that was never sent from here. */
   async enqueue(departure: Departure): Promise<EnqueueReceipt & { readonly hasEnded: boolean }> {
     const { call } = departure
     if (call.key === '') await this.#dedupe.giveKey(call)
@@ -101,18 +101,18 @@ export class Handoff {
     const tell = (fault: ObjectFault | undefined): void => {
       if (!fault) return
       const { message } = fault
-      this.#host.degraded(MISCONFIGURED, `no call can be handed over to the object of ${origin}: ${message}`, message)
+      this.#host.degraded(MISCONFIGURED, `no call can move to the object of ${origin}: ${message}`, message)
     }
     waitUntil(askForFault(namespace, name, this.#host.settings.clock).then(tell))
   }
 
-  /** Reports why a call was not handed over. */
+  /** Reports why a call did not move. */
   tellWhyNot({ method, origin }: Call, error: unknown): { readonly code: DegradedCode; readonly words: string } {
     const code = codeOf(error)
     // words of our own, which name options: no request is in them
     const isOurs = code === MISCONFIGURED
     const words = isOurs ? (error as Error).message : (this.#host.sanitizer?.message(error) ?? unsaid(error))
-    this.#host.degraded(code, `${method} ${origin} was not handed over: ${words}`, words)
+    this.#host.degraded(code, `${method} ${origin} did not move to its object: ${words}`, words)
     return { code, words }
   }
 
@@ -131,7 +131,7 @@ export class Handoff {
     return this.#terms.whereNext(task, (task.call && this.#callTerms.get(task.call)) ?? STAYS, nextAt)
   }
 
-  /** Hands a task over if another call of the same request has held its lane past the task's due time. */
+  /** Moves a task if another call of the same request has held its lane past the task's due time. */
   #watch(task: Task, nextAt: number, ruling: Ruling, leave: () => void): void {
     const { now, settings } = this.#host
     settings.clock.after(Math.max(0, nextAt - now()) + LATE_MS, () => {
@@ -140,7 +140,7 @@ export class Handoff {
     })
   }
 
-  /** Whether the task has left. One without an answer that may not be handed over is the queue's to end. */
+  /** Whether the task has left. One without an answer that may not move is the queue's to end. */
   #leaves(task: Task, { why, holdMs }: Ruling, leave: () => void, next: Next): boolean {
     const { call, last, taskId, createdAt, attemptNumber, entries, nextAttemptAt } = task
     if (!why || !call || next === 'here' || (next === 'nowhere' && !last)) return false
@@ -265,7 +265,7 @@ export class Handoff {
 /** The line of a task's log that says where it goes on. */
 const handedOver = (taskId: string, at: number, attemptNumber: number): AttemptLog => ({
   ...{ taskId, attemptNumber: 0, startedAt: at, durationMs: 0, responseStatus: null, errorMessage: null },
-  decision: attemptNumber > 0 ? 'handed over to its object' : 'handed over to its object unsent',
+  decision: attemptNumber > 0 ? 'moved to its object' : 'moved to its object unsent',
 })
 
 const answerOf = async (last: NonNullable<Task['last']>): Promise<unknown> => deliver(last)

@@ -1,6 +1,6 @@
 /**
  * Why an object can take no task at all: its options are wrong, or the class that is bound is another. Without being asked it would
- * say so in the first outage only, when its tasks are lost for it. So each isolate asks once, with the first call that may be handed over.
+ * say so in the first outage only, when its tasks are lost for it. So each isolate asks once, with the first call that may move to it.
  */
 
 import { RedriveError } from '../api/errors.ts'

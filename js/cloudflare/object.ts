@@ -94,8 +94,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
 
   /** Takes tasks, each as `TaskStore.enqueue` does. They are on the disk when it resolves, and an alarm stands. */
   async enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]> {
-    if (!Array.isArray(tasks))
-      throw new TypeError('enqueue: expected an array of tasks, as workerFetch hands them over')
+    if (!Array.isArray(tasks)) throw new TypeError('enqueue: expected an array of tasks, as workerFetch sends them')
     const fault = await this.verify()
     if (fault) return tasks.map(({ taskId }) => ({ taskId, outcome: 'refused', ...fault }))
     const { settings } = this.#parts()
@@ -258,7 +257,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
     }
   }
 
-  /** When there is something to do; where the queue keeps lanes shut, it knows until when. */
+  /** When there is something to do; where the queue lets lanes start nothing, it knows until when. */
   #dueAt(): number | null {
     const { run, clock } = this.#made ?? {}
     const shut = run?.shut ?? []

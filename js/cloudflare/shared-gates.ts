@@ -12,16 +12,21 @@ import type { Call } from '../call/call.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import {
+  BATCH,
   ENTRY_SENT,
-  ENTRY_TURNED_AWAY,
+  ENTRY_WAITS,
+  LET_IN,
+  NONE,
   OUTCOME_OWN_ERROR,
   OUTCOME_RELEASED,
   OUTCOME_TIMED_OUT,
+  STORM,
   WHEN_OPEN,
 } from '../core/codes.ts'
 import { gateOfLane } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { Actions } from '../core/queue-calls.ts'
 import { instantiate } from '../core/static.ts'
 import { MAX_MS } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
@@ -36,21 +41,27 @@ import { Policies } from '../runner/handles.ts'
 import { Rulings } from '../tasks/ruling.ts'
 
 /**
- * A Worker that calls whatever it is told must not grow. Past so many origins those go whose gates have nothing to remember. Where
+ * A Worker that calls whatever it is asked to must not grow. Past so many origins those go whose gates have nothing to remember. Where
  * all have, a new origin has no gates, and is not tried again from here, where nothing would bound it: what holds an origin is
  * not forgotten for another's sake (S9).
  */
 const MOST_ORIGINS = 1_000
-/** While another call tries the server out, those that wait look this often whether it has ended. */
+/** While another call tries the server out, or is let in before them, those that wait look this often whether it is their turn. */
 const LOOK_MS = 250
+/** Calls that wait for their circuits at a time, of all requests of the isolate; one that has no room is refused. */
+const MOST_WAITING = 10_000
 /** Beyond so many sets of rules all gates are forgotten: a Worker's options may differ from request to request. */
 const MOST_RULES = 16
 
 interface Gates {
   readonly engine: Engine
   readonly core: CoreQueue
+  readonly actions: Actions
+  readonly policies: Policies
   readonly rulings: Rulings
   readonly lanes: Map<string, number>
+  /** The core's word on calls that wait, by the handles that it gave them, until they look. */
+  readonly told: Map<number, number>
   readonly now: () => number
 }
 
@@ -112,27 +123,42 @@ export class SharedGates {
     const gates = byRules.get(this.#rules)
     if (!gates) return true
     const now = gates.now()
-    const lane = laneOf(gates, origin, now)
+    const lane = laneOf(gates, origin)
     if (lane === undefined) return false
     if (waitUntil !== undefined) return (opensAt(gates, lane) ?? 0) <= waitUntil
     return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
   }
 
   /**
-   * The circuit that turns a new call to this origin away; half-open one call passes. undefined: it may be sent. With `waitUntil` it waits for
-   * the circuit where that is expected to let it through in time: by a timer of its own, since no other request may end its wait.
+   * The circuit that turns a new call away; half-open one call passes. undefined: it may be sent, or its caller has left. Until `waitUntil` it
+   * waits for the circuit where that is expected to let it through in time, and then for its turn, as the server answers: by a timer of its
+   * own, since no other request may end its wait.
    */
-  async turnsAway(origin: string, waitUntil = 0): Promise<OpenCircuit | undefined> {
+  async turnsAway({ origin, policy, signal }: Call, waitUntil: number): Promise<OpenCircuit | undefined> {
+    let place: { readonly gates: Gates; readonly slot: number } | undefined
     for (;;) {
       const gates = byRules.get(this.#rules)
       const lane = gates?.lanes.get(origin)
       if (!gates || lane === undefined) return undefined
-      const { core, now } = gates
-      const entry = core.call(now(), lane, waitUntil, false)
-      if (entry === ENTRY_SENT) return undefined
-      const circuit = circuitOf(core, lane, origin, now())
-      if (entry === ENTRY_TURNED_AWAY || now() >= waitUntil) return circuit
-      await this.#until(circuit.until ?? 0, now(), waitUntil)
+      const { core, policies, rulings, told, now } = gates
+      const at = now()
+      if (place?.gates !== gates) {
+        const entry = core.call(at, lane, waitUntil, false)
+        if (entry === ENTRY_SENT) return undefined
+        const stand = (handle: number) => core.stand(at, lane, handle, 0, at, FOREVER, waitUntil)
+        place = { gates, slot: entry === ENTRY_WAITS ? policies.with(policy, stand) : NONE }
+      }
+      const { slot } = place
+      if (signal?.aborted) core.cancel(slot)
+      poll(gates)
+      const action = told.get(slot)
+      told.delete(slot)
+      // it was to try the server out, perhaps: another may
+      if (signal?.aborted && action === LET_IN) rulings.heard(notSent(OUTCOME_OWN_ERROR, at), lane, policy, at)
+      if (signal?.aborted || action === LET_IN) return undefined
+      const circuit = circuitOf(core, lane, origin, at)
+      if (slot === NONE || action !== undefined || at >= waitUntil) return circuit
+      await this.#until(circuit.until ?? 0, at, waitUntil)
     }
   }
 
@@ -168,12 +194,11 @@ export class SharedGates {
     try {
       const open = await this.#open()
       const now = open.now()
-      const lane = laneOf(open, call.origin, now)
+      const lane = laneOf(open, call.origin)
       if (lane === undefined) return
       const heldUntil = open.rulings.heard(own, lane, call.policy, now)
       if (heldUntil > 0) this.#onHold(call, now, heldUntil - now)
-      // the core also reports changed circuits; a Worker has no listeners for them
-      open.core.poll(now)
+      poll(open)
     } catch {
       // the queue of the call meets the same error and reports it
     }
@@ -184,11 +209,13 @@ export class SharedGates {
     const known = byRules.get(this.#rules)
     if (known) return known
     if (byRules.size >= MOST_RULES) forget()
-    const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#maxLaneHoldMs, this.#settings.seed)
+    const core = new engine.glue.CoreQueue(1, 1, MOST_WAITING, 0, this.#maxLaneHoldMs, this.#settings.seed)
     core.gates(this.#numbers)
     core.setWhenOpen(this.#whenOpen)
-    const rulings = new Rulings(engine, core, new Policies(core, this.#host), () => '', String)
-    const gates = { engine, core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
+    const [actions, policies] = [new Actions(engine, core), new Policies(core, this.#host)]
+    const rulings = new Rulings(engine, core, policies, () => '', String)
+    const now = steady(this.#settings.clock)
+    const gates = { engine, core, actions, policies, rulings, lanes: new Map(), told: new Map(), now }
     byRules.set(this.#rules, gates)
     return gates
   }
@@ -197,6 +224,20 @@ export class SharedGates {
 function forget(): void {
   for (const { core } of byRules.values()) core.free()
   byRules.clear()
+}
+
+/** Notes what the core says of calls that wait. It also reports changed circuits: a Worker has no listeners for them. */
+function poll({ core, actions, told, now }: Gates): void {
+  // a request that is gone takes none
+  if (told.size > MOST_WAITING) told.clear()
+  for (let count = BATCH; count === BATCH; ) {
+    count = core.poll(now())
+    const { pairs } = actions
+    for (let i = 0; i < 2 * count; i += 2) {
+      const [slot = NONE, action = 0] = [pairs[i], pairs[i + 1]]
+      if (action >= LET_IN && action < STORM) told.set(slot, action)
+    }
+  }
 }
 
 /** When the gate opens that a retry meets; 0: no one knows when; undefined: it is open. */
@@ -208,10 +249,11 @@ function opensAt({ engine, core, now }: Gates, lane: number): number | undefined
 }
 
 /** `undefined`: there is no room for another. */
-function laneOf({ core, lanes }: Gates, origin: string, now: number): number | undefined {
+function laneOf(gates: Gates, origin: string): number | undefined {
+  const { core, lanes } = gates
   const known = lanes.get(origin)
   if (known !== undefined) return known
-  if (lanes.size >= MOST_ORIGINS) dropIdle(core, lanes, now)
+  if (lanes.size >= MOST_ORIGINS) dropIdle(gates)
   if (lanes.size >= MOST_ORIGINS) return undefined
   const lane = core.lane()
   lanes.set(origin, lane)
@@ -219,9 +261,10 @@ function laneOf({ core, lanes }: Gates, origin: string, now: number): number | u
 }
 
 /** Looks at the lanes that were looked at longest ago, a few at a time. */
-function dropIdle(core: CoreQueue, lanes: Map<string, number>, now: number): void {
+function dropIdle(gates: Gates): void {
+  const { core, lanes } = gates
   // what they remember depends on the time, which the core has from its last poll
-  core.poll(now)
+  poll(gates)
   let looks = 16
   for (const [origin, lane] of lanes) {
     if (looks-- === 0) return

@@ -1,5 +1,5 @@
 /**
- * A fetch for Workers. A transient failure is tried again while the request lives. A call that takes longer is handed over to a
+ * A fetch for Workers. A transient failure is tried again while the request lives. A call that takes longer moves to a
  * Durable Object and its caller answered 202, so that no caller waits on a Worker that may be gone by then.
  *
  * A queue lives no longer than the calls of one request: in a Worker, timers and promises belong to the request that made them.
@@ -26,7 +26,7 @@ import { MAX_MS } from '../options/check.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { checkTask } from '../options/task-rules.ts'
-import { assertNotAborted, orLeft } from '../platform/abort.ts'
+import { assertNotAborted, orAbort, orLeft } from '../platform/abort.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
 import { uuid7Maker } from '../platform/uuid7.ts'
@@ -37,18 +37,18 @@ import { RetryQueue } from '../queue/queue.ts'
 import { wordsOf } from '../runner/circuit-open.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { type CallTerms, Handoff, type Next } from './handoff.ts'
+import { type Binding, tellHold } from './object-holds.ts'
 import { SharedGates } from './shared-gates.ts'
-import { type Binding, tellHold } from './told-objects.ts'
 import { checkWall, resolveWorkerOptions, type WorkerFetchOptions, type WorkerTerms } from './worker-options.ts'
 
 export interface WorkerFetch {
   /**
    * fetch, made retryable. A transient failure ends in a 202 once a Durable Object has the task:
    * `redrive-task-id` and a body of `{ status: 'queued', taskId, traceId, durability }`. With `redrive: { mode: 'await' }`, or
-   * `sensitive`, nothing is handed over, and the last answer is the caller's.
+   * `sensitive`, nothing moves, and the last answer is the caller's.
    */
   (input: RequestLike, init?: RedriveInit): Promise<RedriveResponse>
-  /** Hands a request over without an attempt from here. Rejects where it cannot be stored. */
+  /** Moves a request to its object without an attempt from here. Rejects where it cannot be stored. */
   enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt>
 }
 
@@ -124,7 +124,9 @@ class Calls {
     const { waitMs = MAX_MS, orderKey } = redrive
     const mayLeave = this.#mayLeave(input, init.method, redrive)
     if (orderKey !== undefined && !mayLeave) {
-      throw new TypeError("redrive.orderKey: expected a call that may be handed over, since its order is the object's")
+      throw new TypeError(
+        "redrive.orderKey: expected a call that may move to its object, since its order is the object's",
+      )
     }
     if (orderKey !== undefined) return this.#ordered(open, input, init)
     const hereMs = Math.min(waitMs, mayLeave ? inlineMs : stayMs)
@@ -140,11 +142,11 @@ class Calls {
     open.handoff.setTerms(call, { mayLeave, hereMs })
     if (mayLeave) open.handoff.verify(call)
     const waitUntil = mayLeave ? 0 : host.now() + hereMs
-    const circuit = call.plain ? undefined : await open.gates.turnsAway(call.origin, waitUntil)
+    const circuit = call.plain ? undefined : await orAbort(call.signal, open.gates.turnsAway(call, waitUntil))
     return circuit ? this.#turnedAway(open, call, circuit, mayLeave) : (run(call) as Promise<Response>)
   }
 
-  /** Hands a call over unsent, since its server does not answer; where it may not leave, its caller hears that at once. */
+  /** Moves a call to its object unsent, since its server does not answer; where it may not leave, its caller hears that at once. */
   async #turnedAway(open: Open, call: Call, circuit: OpenCircuit, mayLeave: boolean): Promise<Response> {
     let remedy = 'enqueue() it to have its object send it later, or set retryBudget: false'
     let cause: unknown
@@ -155,14 +157,14 @@ class Calls {
       } catch (error) {
         if (error instanceof IdempotencyConflictError) throw error
         cause = error
-        remedy = `it could not be handed over either: ${open.handoff.tellWhyNot(call, error).words}`
+        remedy = `it could not move to its object either: ${open.handoff.tellWhyNot(call, error).words}`
       }
       if (receipt) return this.#accepted(open, call, receipt)
     }
     throw new CircuitOpenError(`${wordsOf(call, circuit)}; ${remedy}`, circuit, cause)
   }
 
-  /** Hands an ordered call over unsent: the object gives it its turn. */
+  /** Moves an ordered call unsent: the object gives it its turn. */
   async #ordered(open: Open, input: RequestLike, init: RedriveInit): Promise<Response> {
     const { call, receipt } = await this.#enqueue(open, input, init)
     return this.#accepted(open, call, receipt)
@@ -177,7 +179,7 @@ class Calls {
     return repeatableOf(call).accepted({ taskId, traceId, durability }) as Response
   }
 
-  /** Whether a call may be handed over. Its caller then learns that it is queued, and nothing more. */
+  /** Whether a call may move. Its caller then learns that it is queued, and nothing more. */
   #mayLeave(input: RequestLike, given: string | undefined, { mode, sensitive }: TaskOptions): boolean {
     const method = given ?? (input instanceof Request ? input.method : 'GET')
     return mode !== 'await' && sensitive !== true && this.#own.persistMethods.some((name) => isSame(name, method))
@@ -191,7 +193,7 @@ class Calls {
     return { call, receipt: await this.#handOver(open, call, createdAt) }
   }
 
-  /** Hands over a call that was never sent. */
+  /** Moves a call that was never sent. */
   async #handOver({ queue, handoff }: Open, call: Call, createdAt: number): Promise<Receipt> {
     const { host } = internalsOf(queue)
     await queue.ready
@@ -267,7 +269,7 @@ class Calls {
 }
 
 /**
- * The call whose attempt ends when its deferring caller waits no longer. No attempt can be handed over with its call, so it is made again from the
+ * The call whose attempt ends when its deferring caller waits no longer. No attempt moves with its call, so it is made again from the
  * object: only a caller who says how long it waits has that.
  */
 const endingWith = ({ mode, waitMs }: TaskOptions, mayLeave: boolean, call: Call): Call =>

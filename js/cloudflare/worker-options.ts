@@ -53,24 +53,24 @@ export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEU
   /** Objects for each principal and origin, where one is not enough. 1 to 256; changed, tasks stay where they are. @default 1 */
   readonly shards?: number
   /**
-   * How long a call is tried here, from its start: a retry that would start later is handed over. With the policy's
+   * How long a call is tried here, from its start: a retry that would start later moves to the object. With the policy's
    * `attemptTimeoutMs`, which is 10_000 here unless given, at most 25_000, since a Worker has 30 s once its client has
-   * left. A call that is not handed over is tried for `inlineMs` too if it is given, else for 25 s. 0 to 25,000; 0: handed over after the
+   * left. A call that may not move is tried for `inlineMs` too if it is given, else for 25 s. 0 to 25,000; 0: it moves after the
    * first failure. @default 10_000
    */
   readonly inlineMs?: number
   /** Attempts of one call here, the first included. 1 to 20. @default 3 */
   readonly inlineAttempts?: number
   /**
-   * Attempts of all calls of this fetch, after which none is tried again here; hand-overs come on top. The free plan has 50
+   * Attempts of all calls of this fetch, after which none is tried again here; moves to objects come on top. The free plan has 50
    * subrequests for a request. 1 to 1,000. @default 40
    */
   readonly subrequests?: number
-  /** Methods whose calls are handed over; the last answer of others is the caller's, since the answer to a GET would reach no one. @default POST PUT PATCH DELETE */
+  /** Methods whose calls may move to the object; the last answer of others is the caller's, since the answer to a GET would reach no one. @default POST PUT PATCH DELETE */
   readonly persistMethods?: readonly string[]
   /**
    * How much the retries of all requests of an isolate may add to the load of an origin, and with it the breaker's rules:
-   * what is not paid for, or meets an open circuit, is handed over at once. false: neither. @default as RetryQueue's outside of pages
+   * what is not paid for, or meets an open circuit, moves to its object at once. false: neither. @default as RetryQueue's outside of pages
    */
   readonly retryBudget?: RetryBudgetOptions | false
   /** Hears what works less well than asked. @default console.warn */
@@ -79,7 +79,7 @@ export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEU
 
 type OwnOptions = Omit<WorkerFetchOptions, (typeof QUEUE_OPTIONS)[number]>
 export type WorkerTerms = Required<OwnOptions> & {
-  /** How long a call is tried here that is not handed over. */
+  /** How long a call is tried here that may not move. */
   readonly stayMs: number
 }
 
@@ -146,7 +146,7 @@ function queueOptions(given: RetryQueueOptions, { principal }: WorkerTerms): Ret
   }
 }
 
-/** Whatever fails last, there is time left to hand it over. `whose`: the policy that has this limit. */
+/** Whatever fails last, there is time left to move it. `whose`: the policy that has this limit. */
 export function checkWall(inlineMs: number, attemptTimeoutMs: number | undefined, whose: string): void {
   if (attemptTimeoutMs === undefined) return
   if (attemptTimeoutMs > 0 && inlineMs + attemptTimeoutMs <= WALL_MS) return

@@ -1,6 +1,6 @@
 /**
  * A module's file beside the code. In Node and Bun it is there unless a bundler took the code elsewhere; to read and compile it takes a
- * few milliseconds, and to unpack the text that travels to pages a hundred.
+ * few milliseconds, less than the text that travels to pages.
  */
 
 interface Server {

@@ -1,4 +1,4 @@
-/** The core where its module is a file beside the code, and packed as text where that is not there: a bundler took the code elsewhere. */
+/** The core where its module is a file beside the code, and text where that is not there: a bundler took the code elsewhere. */
 
 import { readBeside } from './beside.ts'
 import type { Engine } from './engine.ts'

@@ -1,6 +1,5 @@
 /**
- * The core as a chunk of its own: glue, and the module packed as text. No second request, no bundler configuration, no path to
- * get wrong; and three quarters of what the bare file weighs after gzip.
+ * The core as a chunk of its own: glue, and the module as text. No second request, no bundler configuration, no path to get wrong.
  */
 
 import { bind, compileGiven, type Engine } from './engine.ts'

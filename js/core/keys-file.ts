@@ -1,4 +1,4 @@
-/** The module of keys where it is a file beside the code, and packed as text where that is not there. */
+/** The module of keys where it is a file beside the code, and text where that is not there. */
 
 import { readBeside } from './beside.ts'
 import packed from './generated/keys/packed.js'

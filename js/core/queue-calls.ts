@@ -122,7 +122,7 @@ export interface EndedAttempt {
   readonly partitioned: boolean
   /** `SAID_*`: the word of the user's hook. */
   readonly said: number
-  /** The answer has a Retry-After. */
+  /** The answer asks for another attempt, as `ServerDelay` has it. */
   readonly asked: boolean
   /** The answer is marked as the replay of one that is stored under its key. */
   readonly replayed: boolean

@@ -10,9 +10,16 @@ export interface ServerDelay {
   readonly rateLimitMs: number
   /** That limit is one partition's. */
   readonly partitioned: boolean
+  /** The failure asks for another attempt, whatever its status says by itself. */
+  readonly asked: boolean
 }
 
-const NOTHING: ServerDelay = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN, partitioned: false }
+const NOTHING: ServerDelay = {
+  serverDelayMs: Number.NaN,
+  rateLimitMs: Number.NaN,
+  partitioned: false,
+  asked: false,
+}
 const NAMES_A_WAIT = /retry-after|rate-?limit/i
 
 /** `listed`: statuses that the policy takes for failures. */
@@ -36,13 +43,13 @@ export function serverDelayOf(
   }
   if (lines === '') return NOTHING
   const text = line('date', answer.header('date') ?? '') + lines
-  const [serverDelayMs = Number.NaN, rateLimitMs = Number.NaN, partitioned] = glue.said(
+  const [serverDelayMs = Number.NaN, rateLimitMs = Number.NaN, partitioned, asked] = glue.said(
     scratch.text(text),
     status,
     failed,
     now,
   )
-  return { serverDelayMs, rateLimitMs, partitioned: partitioned === 1 }
+  return { serverDelayMs, rateLimitMs, partitioned: partitioned === 1, asked: asked === 1 }
 }
 
 const line = (name: string, value: string): string => `${name}:${value}\n`

@@ -1,4 +1,4 @@
-/** Durations, sizes and instants as people read them. All round; `--json` has the numbers themselves. */
+/** Durations, sizes, instants and statuses as people read them. All round; `--json` has the numbers themselves. */
 
 const UNITS = [
   ['d', 86_400_000],
@@ -47,6 +47,18 @@ export function bytes(count: number): string {
   const value = count / size
   return `${value < 10 && size > 1 ? value.toFixed(1) : Math.round(value)} ${unit}`
 }
+
+/** The word for each status of a task, in the inspector and in the command line. */
+export const STATUS_WORDS = {
+  PENDING: 'waiting',
+  IN_FLIGHT: 'in flight',
+  EXHAUSTED: 'dead letter',
+  SUCCEEDED: 'succeeded',
+  CANCELLED: 'cancelled',
+} as const
+
+/** The word for the kind of an event or a decision. */
+export const kindWord = (kind: string): string => (kind === 'exhausted' ? STATUS_WORDS.EXHAUSTED : kind)
 
 /** UTC, to the second: 2026-11-27 14:03:10Z. */
 export function instant(epochMs: number): string {

@@ -26,8 +26,8 @@ import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import { foretell, tellLimits } from './foresight.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
+import { reportStorability, tellLimits } from './storability.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 import type { Said } from './waiting-callers.ts'
 
@@ -58,8 +58,8 @@ export class StorePlace implements StoredPlace {
     return options.sensitive !== true && (isHandedOver || this.#methods.has(method))
   }
 
-  foretell(call: Call): void {
-    foretell(call, this.#known, this.#runner)
+  reportStorability(call: Call): void {
+    reportStorability(call, this.#known, this.#runner)
   }
 
   async enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
@@ -322,8 +322,8 @@ export class StorePlace implements StoredPlace {
   }
 
   /**
-   * Ends a task that may be in the store all the same: its caller was not told so, so it must not run. Where another call can have its key,
-   * that one may have been told that the task is its own (S1): it stays, or, if its caller left, is given up so that it can go on.
+   * Ends a task that may be in the store all the same: its caller does not know that, so it must not run. Where another call can have its key,
+   * that one may know it as its own task (S1): it stays, or, if its caller left, is given up so that it can go on.
    */
   async #unstore(taskId: string, call: Call): Promise<Said | undefined> {
     const isShared = this.#mayBeJoined(call)

@@ -19,7 +19,7 @@ export class LaneHolds {
     return this.#until.size === 0
   }
 
-  /** Those that are not over at `now`, to be told; `told` lets go of them, unless they have become longer meanwhile, and gives their lanes. */
+  /** Those that are not over at `now`, to be reported; `told` forgets them, unless they have become longer meanwhile, and gives their lanes. */
   at(now: number): { readonly hold: readonly LaneHold[]; readonly told: () => readonly string[] } {
     for (const [lane, until] of this.#until) if (until <= now) this.#until.delete(lane)
     const telling = [...this.#until]

@@ -116,7 +116,7 @@ export class StoreCounts {
     }
   }
 
-  /** Tells those who watch the tasks where the numbers are others than before: a turn may have found what no hint has told. */
+  /** Tells those who watch the tasks where the numbers are others than before: a turn may have found what no hint has reported. */
   #tell(): void {
     const { host } = this.#state.runner
     if (!host.snapshot && !host.events.has('store')) return

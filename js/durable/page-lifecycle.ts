@@ -2,7 +2,7 @@
  * Gives stored tasks back when their queue closes or when its page is put away. What runs is given back, what waits stays.
  *
  * A page that is hidden for good, frozen, or kept for the way back may never run again, and keeps the locks and leases it has.
- * So it lets go of them at once, and other tabs go on with its tasks.
+ * So it releases them at once, and other tabs go on with its tasks.
  */
 
 import { notSent } from '../call/not-sent.ts'

@@ -7,36 +7,36 @@
 
 import type { Present } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { declaredAsOf } from '../runner/declared.ts'
+import { declarationAsOf } from '../runner/declaration.ts'
 import type { Declaration } from '../runner/principal-news.ts'
 import type { Task } from '../tasks/task.ts'
 import type { StoredState } from './state.ts'
 
-/** A store that cannot say which principal is there, or be told, is asked again this much later. */
+/** A store that can neither say nor learn which principal is there is asked again this much later. */
 const ASK_AGAIN_MS = 1_000
 /** How long a login counts whose tab is not heard to die. A hidden tab, which renews it, has one timer a minute. */
 const LOGIN_MS = 90_000
 const RENEW_MS: number = LOGIN_MS / 3
 const UNTOLD =
-  'the store could not be told which principal is there: its tasks wait until it is; or call setPrincipal() again'
+  'the store could not learn which principal is there: its tasks wait until it does; or call setPrincipal() again'
 
 export class PrincipalGuard {
   readonly #state: StoredState
   #isForeign = false
   /** The store's last word: another principal is there. A database that was cleared since has none, and this one stands. */
   #isOther = false
-  /** The store could not be told. */
+  /** The store could not learn of it. */
   #isUntold = false
   /** The page is put away: it keeps no lock, so no login either. */
   #isSuspended = false
   /** The store's last word: a principal logs in, here or in another tab. */
   isLogin = false
-  /** The login that the store was told of, until it has been told that it ended. */
+  /** The login that the store knows of, until it knows that it ended. */
   #login: string | undefined
   #logins = 0
-  /** The last thing that the store was told: one after another, so that it stands. */
+  /** The last write to the store: one after another, so that it stands. */
   #told: Promise<unknown> = Promise.resolve()
-  /** The last word of another page that the store was told. */
+  /** The last word of another page that the store knows. */
   #passedOn: Declaration | undefined
   /** When to ask again. */
   askAt: number = FOREVER
@@ -60,7 +60,7 @@ export class PrincipalGuard {
     this.#learn(await this.#state.store.principals?.current())
   }
 
-  /** Holds everything back until the store can be told: just now it could not. */
+  /** Holds everything back until the store can learn it: just now it could not. */
   tellLater(): void {
     const { host } = this.#state.runner
     if (!host.switching) host.degraded('storage_unavailable', UNTOLD)
@@ -143,7 +143,7 @@ export class PrincipalGuard {
       const login = this.#login
       await principals.logIn(login, LOGIN_MS, () => this.#login === login)
     } else {
-      await principals.switchTo(principal, () => declaredAsOf(declaredAt, settings.clock), this.#login)
+      await principals.switchTo(principal, () => declarationAsOf(declaredAt, settings.clock), this.#login)
       this.#login = undefined
     }
     this.#isUntold = false
@@ -154,7 +154,7 @@ export class PrincipalGuard {
     const { store, runner } = this.#state
     const heard = runner.news?.heard
     if (!heard || heard === this.#passedOn) return
-    await store.principals?.switchTo(heard.principal, () => declaredAsOf(heard.at, runner.host.settings.clock))
+    await store.principals?.switchTo(heard.principal, () => declarationAsOf(heard.at, runner.host.settings.clock))
     this.#passedOn = heard
   }
 

@@ -104,7 +104,7 @@ export class Settler {
     else this.#callers.waitsAgain(task)
   }
 
-  /** Lets go of a task that another process has by now. */
+  /** Forgets a task that another process has by now. */
   #lost(task: Task): void {
     task.lease = undefined
     this.#state.leased.delete(task.taskId)
@@ -117,7 +117,7 @@ export class Settler {
   }
 }
 
-/** A follow-up as the store is told of it. */
+/** A follow-up as the store gets it. */
 function nextOf({ why, outcome, seeOther }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
   if (kind === 'succeeded') return { kind }
   if (reason) return { kind: 'exhausted', reason, ...(seeOther === undefined ? {} : { marks: MARK_SEE_OTHER }) }

@@ -23,9 +23,9 @@ const MINUTE_MS = 60_000
 
 /** The ways in which a task stops being one of this process. */
 export interface Endings {
-  /** Ends a task that this process has made terminal: callers and listeners are told. */
+  /** Ends a task that this process has made terminal: callers and listeners hear of it. */
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
-  /** Lets go of a task that has ended, or that another process has; an attempt of it that still runs is aborted. */
+  /** Forgets a task that has ended, or that another process has; an attempt of it that still runs is aborted. */
   leave(task: Task): void
   /** Aborts the attempt of a task in flight whose end was asked for. */
   abort(task: Task, reason: unknown): void
@@ -56,7 +56,7 @@ export class StoredState {
     this.runner = runner
   }
 
-  /** Takes note that the store is told of the hold of a task's lane: from then on it says how long its tasks are held. */
+  /** Takes note that the store hears of the hold of a task's lane: from then on it says how long its tasks are held. */
   shareHold({ principal, origin }: Task): void {
     const { core, host, lanes } = this.runner
     this.runner.guard(() => core.shareHold(host.now(), lanes.of(principal, origin), 0))
@@ -186,7 +186,7 @@ export class StoredState {
     host.degraded(code, message, `store ${this.#outages}`)
   }
 
-  /** Takes note that the store answers: when it fails next, that is told again. */
+  /** Takes note that the store answers: when it fails next, that is reported again. */
   answered(): void {
     this.#hasAnswered = true
   }

@@ -17,6 +17,7 @@ import {
 } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
+import { hiddenTasks } from './hidden-tasks.ts'
 import { LaneHolds } from './lane-holds.ts'
 import type { Leadership } from './leadership.ts'
 import { LeaseTerms, pauseAfter } from './lease-terms.ts'
@@ -24,7 +25,6 @@ import type { PrincipalGuard } from './principal-guard.ts'
 import { SilenceWatch } from './silence.ts'
 import type { StoredState } from './state.ts'
 import { TurnSchedule } from './turn-schedule.ts'
-import { tasksUnshown } from './unshown.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
@@ -82,7 +82,7 @@ export class StoreLoop {
   #suspensions = 0
   /** Room was made while a turn was under way. */
   #roomSince = false
-  /** The next turn renews every lease, since a renewal is answered with cancels that no hint has told. */
+  /** The next turn renews every lease, since a renewal is answered with cancels that no hint has reported. */
   #renewsAll = false
   #disarmIdle: () => void = () => {}
   /** When the last turn was asked for. */
@@ -110,7 +110,7 @@ export class StoreLoop {
     return at
   }
 
-  /** Whether something has to be told to the store, even where nothing may be claimed. */
+  /** Whether something has to be written to the store, even where nothing may be claimed. */
   get #hasNews(): boolean {
     return this.settling > 0 || !this.#holds.isEmpty
   }
@@ -294,7 +294,7 @@ export class StoreLoop {
       this.#schedule.planNext(turn, claim, askedAt, leadership.lookAt(skipHomes, host.now()), ownAt)
       this.#claimIsMade = false
       if (claim) await leadership.look(turn, claim)
-      if (this.depth === 0) this.depth = (await tasksUnshown(this.#state, claim, turn)) + this.#storedSince
+      if (this.depth === 0) this.depth = (await hiddenTasks(this.#state, claim, turn)) + this.#storedSince
       if (this.#roomSince) {
         this.#roomSince = false
         this.roomMade()
@@ -348,7 +348,7 @@ export class StoreLoop {
     )
   }
 
-  /** Takes note that the store was told of the holds of these lanes: it alone says from then on how long its tasks wait. A turn does not show what is shut here. */
+  /** Takes note that the store has heard of the holds of these lanes: it alone says from then on how long its tasks wait. A turn does not show lanes that may start nothing here. */
   #shareHolds(told: readonly string[]): void {
     const { runner } = this.#state
     const { core, lanes, host } = runner
@@ -358,7 +358,7 @@ export class StoreLoop {
     }
   }
 
-  /** Takes over the holds that the store keeps, as it has limited them: what one process was told all go by. Those of one principal are none of the others'. */
+  /** Takes over the holds that the store keeps, as it has limited them: what one process has heard, all go by. Those of one principal are none of the others'. */
   #learnHolds({ lanes }: Turn): void {
     const { runner, store } = this.#state
     if (store.everyone) return
@@ -376,7 +376,7 @@ export class StoreLoop {
     return lanes.named(name) ?? (this.#state.isOwnLane(name) ? lanes.of(host.principal, originIn(name)) : undefined)
   }
 
-  /** Plans a turn for what other processes have done and no hint has told. A process is not kept alive for it. */
+  /** Plans a turn for what other processes have done and no hint has reported. A process is not kept alive for it. */
   #armIdle(): void {
     const { store, runner } = this.#state
     const { idleCheckMs } = store

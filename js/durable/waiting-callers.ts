@@ -1,5 +1,5 @@
 /**
- * Callers of this process who wait for stored tasks: how long each of them waits, and how they learn of an end that another
+ * Callers of this process that wait for stored tasks: how long each of them waits, and how they learn of an end that another
  * process has made.
  *
  * A hint or a turn tells of most such ends. Against those that are lost, waiting callers are looked after now and then.
@@ -112,14 +112,14 @@ export class WaitingCallers {
     else if (this.until(task) <= this.#state.runner.host.now()) this.endWait(task)
   }
 
-  /** Ends the tasks that `isOf` names and whose callers wait, unless an attempt of theirs runs, which may end well. */
+  /** Ends the tasks that `isOf` names and whose callers wait, unless one of their attempts runs, which may end well. */
   endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void {
     for (const [task, { until }] of this.#waits) {
       if (until < FOREVER && !task.lease && isOf(task)) this.endWait(task, reason)
     }
   }
 
-  /** The queue is about to close: ends the tasks whose callers wait here, unless an attempt of theirs runs, which may end well. */
+  /** The queue is about to close: ends the tasks whose callers wait here, unless one of their attempts runs, which may end well. */
   endWaiting(): void {
     this.isClosing = true
     for (const task of this.#state.watched()) if (!task.lease) this.#endClosed(task)
@@ -130,7 +130,7 @@ export class WaitingCallers {
     for (const task of this.#state.all()) this.#endClosed(task)
   }
 
-  /** Tasks that were handed over go on in the store; one whose caller waits, and is told that it failed, must have no late effect. */
+  /** Background tasks go on in the store; one whose caller waits, and gets its failure, must have no late effect. */
   #endClosed(task: Task): void {
     const { runner } = this.#state
     runner.announcer.answerDeferred(task)
@@ -314,7 +314,7 @@ export class WaitingCallers {
     answer(task, () => new RedriveError('WAIT_EXCEEDED', words))
   }
 
-  /** Cancels a task whose caller is told that it failed: it must not go on behind the caller's back. */
+  /** Cancels a task whose caller gets its failure: it must not go on behind the caller's back. */
   async #giveUp(task: Task, reason: ExhaustedReason): Promise<void> {
     let said: Said = 'requested'
     const disarm = this.#tellSoon(task, reason)

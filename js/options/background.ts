@@ -1,5 +1,5 @@
 /**
- * The policy of what is handed over, or has lost its caller. A first attempt has a caller who waits, so this comes with the core's
+ * The policy of calls in the background: enqueued, deferred, or without their caller. A first attempt has a waiting caller, so this comes with the core's
  * chunk: a call carries the fields that were given, and the checked policy of its caller.
  */
 
@@ -9,7 +9,7 @@ import { type PolicyPair, policyDefaults, type ResolvedPolicy, UNLIMITED } from 
 import { isOfCurve } from './policy-rules.ts'
 import type { TaskOptions } from './task-options.ts'
 
-/** The fields in which what is handed over differs, where the user gives none of a curve: those of `presets.background`. */
+/** The fields in which calls in the background differ, where the user gives none of a curve: those of `presets.background`. */
 const BACKGROUND: Partial<ResolvedPolicy> = {
   strategy: 'spread',
   maxAttempts: UNLIMITED,
@@ -36,7 +36,7 @@ export function backgroundOf({ given }: Pick<PolicyPair, 'given'>): ResolvedPoli
 const timed = new WeakMap<object, Partial<RetryPolicy>>()
 
 /**
- * The policy of a call once it is handed over. `maxAttempts` of a queue's `policy` is how long a caller has to wait, and cuts no handed-over work
+ * The policy of a call once it is in the background. `maxAttempts` of a queue's `policy` is how long a caller has to wait, and cuts no work in the background
  * short: that has a time. It counts where it was said of the call, or in a policy that has a name of its own; 1 turns retrying off everywhere.
  */
 export function handedOver({

@@ -37,7 +37,7 @@ export interface WithPolicies {
 
 /** Each check throws a TypeError where the kind is wrong, and a RangeError where the value is. */
 export interface Checks {
-  /** The options of a queue. `since`: what it was told before the checks came. */
+  /** The options of a queue. `since`: what it was given before the checks came. */
   queue(given: RetryQueueOptions, since?: ToldSince): void
   /** The options of a call. `policies`: those of the queue by their names; absent for a part of the options. */
   call(given: TaskOptions, policies?: ReadonlyMap<string, PolicyPair>): void

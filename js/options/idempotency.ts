@@ -38,7 +38,7 @@ export interface IdempotencyOptions {
   readonly origins?: readonly string[]
 }
 
-/** Their repeat may do the work twice: what gets a key, and what is stored, unless told otherwise. */
+/** Their repeat may do the work twice: what gets a key, and what is stored, by default. */
 export const UNSAFE_METHODS: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 export interface IdempotencySettings extends Omit<IdempotencyOptions, 'scopeKey'> {
@@ -51,7 +51,7 @@ export interface IdempotencySettings extends Omit<IdempotencyOptions, 'scopeKey'
   readonly allowed: ReadonlySet<string> | null
 }
 
-/** The header of a key unless told otherwise. */
+/** The header of a key by default. */
 export const KEY_HEADER = 'Idempotency-Key'
 
 export function settledIdempotency(given: IdempotencyOptions): IdempotencySettings {

@@ -7,7 +7,7 @@ import type { BackoffStrategy, JitterType, RetryPolicy } from '../api/policy.ts'
 import { DAY_MS } from '../platform/clock.ts'
 import { FIRST, type FirstPolicy } from './first-policy.ts'
 
-/** A policy by its two users: for a caller who waits, and as it was given for `handedOver`. */
+/** A policy by its two users: for an awaited call, and as it was given for `handedOver`. */
 export interface PolicyPair {
   readonly policy: FirstPolicy
   /** A copy. */

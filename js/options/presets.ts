@@ -17,7 +17,7 @@ export const presets: Readonly<
     multiplier: 2,
     jitterType: 'FULL',
   },
-  /** Calls that were handed over, by `enqueue`, `mode: 'defer'` or a Worker's 202: from 1 s up to 10 min, for as long as their key is safe. */
+  /** Calls in the background, by `enqueue`, `mode: 'defer'` or a Worker's 202: from 1 s up to 10 min, for as long as their key is safe. */
   background: {
     policyId: 'background',
     strategy: 'spread',

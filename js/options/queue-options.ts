@@ -24,7 +24,7 @@ export interface RetryQueueOptions extends RetryHooks {
   /**
    * Stores tasks, so that they outlive the page or the process, and takes up those that an earlier one has left. In a page they are in
    * IndexedDB; elsewhere it needs a `store`. Without one, as on a server that renders the page, the queue can be made: a `fetch` is kept in
-   * memory, which `degraded` 'storage_unavailable' reports once, and what is handed over is refused, unless `allowMemory` is set. If a call may not be stored, `enqueue` rejects with `NotDurableError`, and `degraded`
+   * memory, which `degraded` 'storage_unavailable' reports once, and calls in the background are refused, unless `allowMemory` is set. If a call may not be stored, `enqueue` rejects with `NotDurableError`, and `degraded`
    * says why a `fetch` is kept in memory. With true, a `principal` is required.
    * @default true with a `store`, else false
    */
@@ -42,12 +42,12 @@ export interface RetryQueueOptions extends RetryHooks {
    */
   readonly persist?: 'on-failure' | 'before-send'
   /**
-   * Methods whose awaited calls a durable queue stores; awaited calls of other methods stay in memory. A call that is handed over
+   * Methods whose awaited calls a durable queue stores; awaited calls of other methods stay in memory. A call that is enqueued or deferred
    * (`enqueue`, `mode: 'defer'`) or has an `orderKey` is stored whatever its method. @default POST PUT PATCH DELETE
    */
   readonly persistMethods?: readonly string[]
   /**
-   * true: a call that is handed over and that a durable queue cannot store is kept in memory, and the receipt says so; false: `enqueue`
+   * true: an enqueued or deferred call that a durable queue cannot store is kept in memory, and the receipt says so; false: `enqueue`
    * rejects with `NotDurableError`, and a deferred call gets its first attempt's own answer or error, with `redrive.reason`
    * 'not_durable'. In both cases a `sensitive` call stays in memory, and a store that fails midway refuses the call, since it may have
    * the task already. In a Worker a queue without a store refuses such calls, unsent, unless this is true. @default false
@@ -91,8 +91,8 @@ export interface RetryQueueOptions extends RetryHooks {
    */
   readonly maxBodyBytes?: number
   /**
-   * When to retry, and for how long: the policy named 'default'. A field that is set applies to awaited calls and to calls that are handed
-   * over, but for `maxAttempts`, which counts for awaited calls. @default `presets.interactive`, and `presets.background` for what is handed over
+   * When to retry, and for how long: the policy named 'default'. A field that is set applies to awaited calls and to those in the
+   * background, but for `maxAttempts`, which counts for awaited calls. @default `presets.interactive`, and `presets.background` for calls in the background
    */
   readonly policy?: Partial<RetryPolicy> & TableDelays
   /** Further policies, chosen per call by `policyId`. @default none */

@@ -14,7 +14,7 @@ import type { RetryPolicy } from '../api/policy.ts'
 export interface TaskOptions extends RetryHooks {
   /** The name of one of the queue's policies. @default 'default' */
   readonly policyId?: string
-  /** Replaces fields of that policy for this call, whether its caller waits or it is handed over. @default none */
+  /** Replaces fields of that policy for this call, whether its caller waits or it is in the background. @default none */
   readonly policy?: Partial<RetryPolicy>
   /** The call's idempotency key: 1 to 255 visible ASCII characters. @default made by the queue */
   readonly idempotencyKey?: string
@@ -29,7 +29,7 @@ export interface TaskOptions extends RetryHooks {
    * The longest that the caller waits for the headers of an answer, in milliseconds, whatever the call waits for: its server, a hook, a
    * store that is blocked. 'await': when the next attempt would start later, the caller gets the last answer or error now; an attempt that
    * is under way then is aborted, with a TimeoutError. A call with neither rejects with `WAIT_EXCEEDED`. The task ends 'wait_exceeded': it
-   * never goes on behind a caller who was told it failed. Unless `waitMs` is given, it ends so between two attempts when another principal
+   * never goes on behind a caller that has its failure. Unless `waitMs` is given, it ends so between two attempts when another principal
    * is there (`setPrincipal`). 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept waits for its
    * attempt. Where `waitMs` is given, and the call is neither kept nor refused by then or within 2 s, it ends as with 'await'. `enqueue`:
    * the longest wait for the receipt.

@@ -38,7 +38,7 @@ export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promis
   })
 }
 
-/** `orAbort`, for a caller who may leave: a stream that comes after that has no reader, and its connection is let go. */
+/** `orAbort`, for a caller who may leave: a stream that comes after that has no reader, and its connection is closed. */
 export function orLeft<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
   const end = async (answer: unknown) => signal?.aborted && (answer as Response).body?.cancel()
   // that the call fails its caller hears below; that a stream cannot be cancelled leaves nothing to do

@@ -80,7 +80,16 @@ export function within<T>(clock: Clock, ms: number, what: string, work: Promise<
   })
 }
 
-/** The error that fetch rejects with when a timeout signal fires. @internal */
+/** The error that fetch rejects with when a timeout signal fires. */
 export function timeoutError(message: string): DOMException {
   return new DOMException(message, 'TimeoutError')
 }
+
+/** Fake timers of a test runner: those of Vitest, Jest and Sinon are one library. */
+export interface FakeTimers {
+  /** The queues that were called since they are on, for `redrive/testing`. */
+  redrive?: Set<object>
+}
+
+/** Those that are on. */
+export const fakeTimers = (): FakeTimers | undefined => (setTimeout as { readonly clock?: FakeTimers }).clock

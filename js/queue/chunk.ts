@@ -1,9 +1,9 @@
 /** The core chunk of the default entry, loaded for the first call that fails or is enqueued. */
 
 import { instantiate } from '../core/inline.ts'
-import { lateWords } from '../runner/late-words.ts'
 import type { Parts } from '../runner/parts.ts'
 import { PrincipalNews } from '../runner/principal-news.ts'
+import { wordsChunk } from '../runner/words-chunk.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
 
@@ -16,7 +16,7 @@ export const prepareWith = (start: typeof instantiate, keys: Parts['keys']): Eng
     keys,
     store: () => import('../durable/open.ts'),
     pages: () => import('../stores/indexeddb.ts'),
-    ...lateWords(() => import('../tasks/explain.ts')),
+    ...wordsChunk(() => import('../tasks/explain.ts')),
     newsFor: (runner) => new PrincipalNews(runner),
   }).prepare
 

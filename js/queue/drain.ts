@@ -1,6 +1,6 @@
 /**
  * Lets a queue send what waits in it, for a while: a browser that has woken a service worker for a sync ends it after some minutes, and
- * repeats the sync where it is told that something is left. No wait is shortened for it.
+ * repeats the sync where something is left. No wait is shortened for it.
  */
 
 import type { DegradedCode, QueueEvents } from '../api/events.ts'

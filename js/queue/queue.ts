@@ -29,7 +29,7 @@ import { type EnqueueInit, passesThrough, type RedriveInit, readFetch, withJson 
 import type { Checks } from '../options/checks.ts'
 import { type RetryQueueOptions, settingsOf } from '../options/queue-options.ts'
 import { assertNotAborted } from '../platform/abort.ts'
-import { instantOf, steady } from '../platform/clock.ts'
+import { fakeTimers, instantOf, steady } from '../platform/clock.ts'
 import { hostDraw, seededDraw, uuid4 } from '../platform/random.ts'
 import type { RequestLike } from '../platform/web.ts'
 import type { QueueContext, TaskChanges } from '../runner/context.ts'
@@ -208,7 +208,7 @@ export class RetryQueue implements AsyncDisposable {
     return this.#ask((manager) => manager.clear(scope), 0, scope)
   }
 
-  /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
+  /** Undoes the `pause` of one origin, or every pause, and goes on with tasks that a 401 parked. */
   resume(scope?: { readonly origin: string }): void {
     this.#assertOpen()
     this.#host.checks?.scope('resume', scope)
@@ -224,7 +224,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; callers of theirs who have set no
+   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; its callers that have set no
    * `waitMs` get their last answer or error now. Calls made after this
    * one have the new principal, even before it resolves; one made before whose body was still being read rejects with
    * `PRINCIPAL_CHANGED`, unsent. Cookies that change before this is called go out with the retries of the principal before: log
@@ -286,8 +286,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Starts no more attempts, and lets those in flight end, or aborts them after `drainMs`. Callers get what there is, marked `reason: 'closed'`: those
-   * who wait for a retry at once. A stored task ends with its caller; what was handed over stays in the store. Tasks in memory end CANCELLED.
+   * Starts no more attempts, and lets those in flight end, or aborts them after `drainMs`. Callers get what there is, marked `reason: 'closed'`, those
+   * of a waiting retry at once. A stored task ends with its caller; background work stays in the store. Tasks in memory end CANCELLED.
    * A caller's own first attempt that takes longer goes on as plain fetch would. drainMs @default 5_000
    */
   async close(options: { readonly drainMs?: number } = {}): Promise<void> {
@@ -349,5 +349,7 @@ export class RetryQueue implements AsyncDisposable {
 
   #assertOpen(): void {
     if (this.#closing) throw new QueueClosedError(this.name)
+    const fake = fakeTimers()
+    if (fake) fake.redrive = (fake.redrive ?? new Set()).add(this)
   }
 }

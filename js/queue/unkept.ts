@@ -1,6 +1,6 @@
 /**
  * Refuses what a queue without a store would lose without a word: in a Worker, since workerd runs nothing of a request that has ended, so
- * a call that is handed over to memory is never sent again, and its caller was told that it is queued; and where a queue was to be durable.
+ * a call that is enqueued in memory is never sent again, and its caller has a receipt for it; and where a queue was to be durable.
  */
 
 import { NotDurableError } from '../api/task-errors.ts'
@@ -14,7 +14,7 @@ type Allowance = Pick<Settings, 'allowMemory'>
 const NO_STORE = 'durable: true has no store outside a page'
 const STORE = "give it a store, such as sqliteStore({ path: 'orders.db' }) of 'redrive/sqlite'"
 
-/** The checks of a queue that was to be durable, and keeps its tasks in memory: told at its first call. */
+/** The checks of a queue that was to be durable, and keeps its tasks in memory: reported at its first call. */
 const UNKEPT: Checks = {
   ...CHECKS,
   plain(call, host) {

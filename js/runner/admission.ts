@@ -12,7 +12,7 @@ import type { Call, UnderWay } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { assertThere, notSent } from '../call/not-sent.ts'
-import { hasRetryAfter, type RepeatAnswer } from '../call/transport.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { CLASS_RETRY, OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { handedOver } from '../options/background.ts'
@@ -51,7 +51,7 @@ export class Admission {
   /** Until then, calls that failed wait for the core or the store. */
   #readyAt = FOREVER
   readonly #nextTaskId: (now: number) => string
-  /** Principals who left and had all their tasks deleted: calls of theirs that still run leave nothing either. */
+  /** Principals who left and had all their tasks deleted: their calls that still run leave nothing either. */
   readonly #gone = new Set<string | null>()
 
   constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
@@ -118,7 +118,7 @@ export class Admission {
     if (isLimited) this.#runner.door.left(call, createdAt)
     const mustWait = isKept || isLimited || isHeldBack(call, createdAt, this.#runner)
     const isEarly = mustWait || (settings.persist === 'before-send' && this.#isStored(call))
-    if (!isEarly && this.#isStored(call)) this.place?.foretell(call)
+    if (!isEarly && this.#isStored(call)) this.place?.reportStorability(call)
     if (call.key !== '' && !isEarly && !this.#mayBeKnown(call)) return undefined
     return this.#unlessKnown(
       call,
@@ -127,7 +127,7 @@ export class Admission {
     )
   }
 
-  /** Whether the call is handed over to wait for its server: the circuit of its origin is not closed. */
+  /** Whether the call is deferred to wait for its server: the circuit of its origin is not closed. */
   #isKept({ options, origin }: Call): boolean {
     return options.mode === 'defer' && this.#runner.gates.keeps(origin)
   }
@@ -227,7 +227,7 @@ export class Admission {
     })
   }
 
-  /** Lets go of an answer that no caller gets. One who has left may have it already. */
+  /** Drops an answer that no caller gets. One who has left may have it already. */
   #drop(call: Call, { answer }: Finished<RepeatAnswer>): void {
     if (!call.isLeft) answer?.rest(false, this.#runner.restTerms)
   }
@@ -236,13 +236,12 @@ export class Admission {
     return isLive(same) ? { answer: joinTask(this.#runner, same, call, own, createdAt) } : undefined
   }
 
-  #isTransient(call: Call, finished: Finished): boolean {
-    const { core, policies, host } = this.#runner
-    const { outcome, status, answer, said } = finished
+  #isTransient(call: Call, finished: Finished<RepeatAnswer>): boolean {
+    const { rulings, host } = this.#runner
+    const { said } = finished
     if (said?.retry !== undefined) return said.retry && call.replayable
-    const asked = hasRetryAfter(answer)
-    const classify = (policy: number) => core.classify(policy, outcome, status, flagsOf(call, host), asked)
-    return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
+    const classify = () => rulings.classify(finished, call.policy, flagsOf(call, host), host.now())
+    return this.#runner.guard(classify) === CLASS_RETRY
   }
 
   /** Takes note of a first attempt that its caller has ended with. */
@@ -359,14 +358,14 @@ export class Admission {
     return this.#memory.take(arrival)
   }
 
-  /** Its user may expect that what is handed over is tried soon, also while an origin that failed is asked with pauses. */
+  /** Its user may expect that an enqueued task is tried soon, also while an origin that failed is asked with pauses. */
   #visit({ origin, principal }: Call): void {
     const { core, lanes, host } = this.#runner
     const lane = isOffline() ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane !== undefined) this.#runner.guard(() => core.visit(host.now(), lane))
   }
 
-  /** Whether the call outlives the queue that closes: it was handed over, and the store takes it. */
+  /** Whether the call outlives the queue that closes: it was enqueued, and the store takes it. */
   #mayStillBeStored(call: Call): boolean {
     return this.#runner.state === 'closing' && call.options.mode === 'defer' && this.#isStored(call)
   }

@@ -65,7 +65,7 @@ export class Announcer {
     return repeatableOf(call).accepted({ taskId: task.taskId, traceId, durability })
   }
 
-  /** The task is terminal: settles everyone who waits for it. */
+  /** The task is terminal: settles every promise that waits for it. */
   ended(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     const { host, gates, restTerms } = this.#ports
     task.status = status

@@ -1,5 +1,5 @@
 /**
- * Tells listeners that tasks have changed. What changes together is told once: a listener most often lists the tasks anew. Nothing is
+ * Tells listeners that tasks have changed. What changes together is reported once: a listener most often lists the tasks anew. Nothing is
  * gathered for a scope without listeners.
  */
 

@@ -68,12 +68,12 @@ export interface QueueContext {
   onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
   /**
    * Asked about a task in memory before it waits for its next attempt, or is parked. To take the task out of the queue it calls
-   * `leave`, now or later, and returns whether it has done so by now. Set where tasks are handed over, in a Worker.
+   * `leave`, now or later, and returns whether it has done so by now. Set where tasks move to an object, in a Worker.
    */
   handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
   /** The calls that have parked tasks go on, in words. @default resume() or setPrincipal() */
   unparkedBy?: string
-  /** Puts a task back that was given up for its caller, but had been handed over besides. */
+  /** Puts a task back that was given up for its caller, but had been enqueued besides. */
   revive?(taskId: string): void
   /** Forgets what the gates know of every server. Absent: there is no core yet, and so nothing that it knows. */
   forget?(): void

@@ -90,7 +90,7 @@ export class Dedupe {
     }
   }
 
-  /** Notes the call's fingerprint for when the task has ended and let go of its request. Nothing waits for that. */
+  /** Notes the call's fingerprint for when the task has ended and dropped its request. Nothing waits for that. */
   remember(task: Task, call: Call): void {
     const known = this.#identify(call).then(() => {
       // its call, or what is left of that
@@ -179,7 +179,7 @@ export class Dedupe {
   }
 
   #without(what: string, error: unknown): void {
-    const message = `the module of keys ${what} (${errorText(error)}): a call is told apart by method and URL; with mode 'content' it is sent once, without a key`
+    const message = `the module of keys ${what} (${errorText(error)}): a call is compared by method and URL; with mode 'content' it is sent once, without a key`
     this.#host.degraded('core_unreachable', message, `keys ${what}`)
   }
 

@@ -73,7 +73,7 @@ export class Door {
     return true
   }
 
-  /** Lets those go on who wait for nothing: their principal has left. */
+  /** Ends the wait of those whose principal has left: they wait for nothing. */
   principalLeft(): void {
     const { host } = this.#runner
     for (const [slot, { call, end }] of this.#waiters) if (call.principal !== host.principal && this.#leave(slot)) end()

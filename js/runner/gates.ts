@@ -9,6 +9,7 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import type { Settings } from '../options/queue-options.ts'
+import { isPage } from '../platform/page.ts'
 import type { Task } from '../tasks/task.ts'
 import { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
@@ -42,7 +43,9 @@ export class Gates {
     this.alerts = new Alerts(host)
     const mode = whenOpen(host.settings)
     this.#keeps = mode !== 'hold'
-    core.gates(gateNumbers(host.settings))
+    // the pages of others, and other requests of an isolate, may have been told the same, and none of them is seen here
+    const isSeen = !isPage() && !host.handOver
+    core.gates(Float64Array.of(...gateNumbers(host.settings), isSeen ? 1 : 0))
     const { rate } = host.settings
     if (rate) core.rate(rate.perSecond, rate.burst ?? 1)
     core.setWhenOpen(WHEN_OPEN.indexOf(mode))
@@ -53,7 +56,7 @@ export class Gates {
     return this.#ask(origin, (lane, now) => this.#ports.core.heldUntil(lane, now)) ?? 0
   }
 
-  /** Whether what is handed over to this origin is not sent for now: its circuit is not closed. */
+  /** Whether what is enqueued for this origin is not sent for now: its circuit is not closed. */
   keeps(origin: string): boolean {
     if (!this.#keeps) return false
     return this.#ask(origin, (lane, now) => this.#ports.core.circuit(lane, now) !== CIRCUIT_CLOSED) === true

@@ -13,7 +13,7 @@ import { giverFor } from './credentials.ts'
 import type { Lanes } from './lanes.ts'
 import type { Terms } from './stored.ts'
 
-/** Past this many, orders that have no task left are let go. */
+/** Past this many, orders that have no task left are forgotten. */
 const SWEEP_AT = 256
 
 /** Numbers of orders, by their keys. The core keeps the tasks of an order in line. */
@@ -62,7 +62,7 @@ export class Policies {
     this.#host = host
   }
 
-  /** Puts a call, and the task in `slot` that it has become, under the policy of what is handed over. */
+  /** Puts a call, and the task in `slot` that it has become, under the policy of the background. */
   handOver(call: Call, slot: number): void {
     call.policy = handedOver(call)
     if (slot >= 0) this.with(call.policy, (policy) => this.#core.handOver(slot, policy))

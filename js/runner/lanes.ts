@@ -11,7 +11,7 @@ import { NONE } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { QueueContext } from './context.ts'
 
-/** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are let go. */
+/** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are forgotten. */
 const KEPT = 256
 
 interface Lane {
@@ -191,8 +191,8 @@ export class Lanes {
   }
 
   /**
-   * Looks at those two lanes that were looked at longest ago. So more are let go than come, and what is kept are lanes with
-   * tasks, holds, or gates that have something to remember. A pause is remembered here, and told anew.
+   * Looks at those two lanes that were looked at longest ago. So more are forgotten than come, and what is kept are lanes with
+   * tasks, holds, or gates that have something to remember. A pause is remembered here, and reported anew.
    */
   #dropIdle(): void {
     let looks = 2

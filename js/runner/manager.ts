@@ -60,7 +60,7 @@ export class TaskManager {
       void Promise.resolve(taskId)
         .then((id) => this.#revive(id))
         .catch((error) => {
-          const what = `task ${taskId}, which was handed over, stays a dead letter (${runner.words(error)})`
+          const what = `task ${taskId}, which was enqueued, stays a dead letter (${runner.words(error)})`
           const code = error instanceof QueueFullError ? 'storage_full' : 'storage_unavailable'
           runner.host.degraded(code, `${what}: put it back with deadLetters.redrive(taskId)`, taskId)
         })
@@ -110,7 +110,7 @@ export class TaskManager {
     return { ...kept, idempotencyKey: key }
   }
 
-  /** Puts a dead letter back that ended by the impatience of its caller, not by its server's word: handed over now, it goes on. */
+  /** Puts a dead letter back that ended by the impatience of its caller, not by its server's word: enqueued now, it goes on. */
   async #revive(taskId: string): Promise<void> {
     const { reason = '' } = (await this.get(taskId)) ?? {}
     if (isImpatient(reason)) await this.deadLetters.redrive(taskId).catch(unlessGone)

@@ -1,6 +1,6 @@
 /**
- * Answers callers whose principal has left. Nothing of theirs may be sent until that principal is back, so each gets at once what there is, and
- * the task ends: it must not go on behind a caller who was told that it failed. What was handed over waits.
+ * Answers callers whose principal has left. Nothing may be sent for them until that principal is back, so each gets at once what there is, and
+ * the task ends: it must not go on behind a caller that has its failure. Background work waits.
  */
 
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'

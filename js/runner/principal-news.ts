@@ -11,7 +11,7 @@ import { openChannel } from '../platform/channel.ts'
 import { type Instant, instantOf } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from './context.ts'
-import { declaredAsOf } from './declared.ts'
+import { declarationAsOf } from './declaration.ts'
 import type { Lanes } from './lanes.ts'
 import type { StoredSide } from './stored.ts'
 
@@ -132,8 +132,8 @@ export class PrincipalNews {
   /** Whether `at` is the older of two: one in its future was said before the clock was set back. */
   #isOlder(at: Instant, other: Instant): boolean {
     const { clock } = this.#runner.host.settings
-    const { since, now } = declaredAsOf(at, clock)
-    const known = declaredAsOf(other, clock).since
+    const { since, now } = declarationAsOf(at, clock)
+    const known = declarationAsOf(other, clock).since
     return known > since && known <= now
   }
 
@@ -166,7 +166,7 @@ export class PrincipalNews {
     const from = this.#id
     if (from === undefined || closing.aborted) return
     const login = host.switching && (this.#isStored ? 'stored' : 'unstored')
-    const message: Message = { ...declaredAsOf(at, clock), from, principal, login }
+    const message: Message = { ...declarationAsOf(at, clock), from, principal, login }
     try {
       this.#channel ??= openChannel(`redrive/${name}`, (data) => this.#hear(data))
       this.#channel.postMessage(message)

@@ -1,6 +1,6 @@
 /**
  * One question for credentials at a time, for each principal and origin, here and in other tabs: a refresh token that is used twice
- * ends its session. An answer is that of all who wait for it, and one to a 401 also that of every attempt which had begun before it
+ * ends its session. An answer is that of all attempts that wait for it, and one to a 401 also that of every attempt which had begun before it
  * came: they were refused the same credential. No answer leaves this process.
  */
 
@@ -52,7 +52,7 @@ class Question {
     return !request.signal.aborted && (request.unauthorized || !unauthorized) && names === withheldHeaders.join()
   }
 
-  /** The hook's signal is aborted when the last who waits has left. */
+  /** The hook's signal is aborted when the last waiting attempt has left. */
   join(signal: AbortSignal): void {
     this.#waiting++
     whenAborted(signal, () => {
@@ -61,7 +61,7 @@ class Question {
     })
   }
 
-  /** Resolves when another may be asked. `answered` hears before all who wait. */
+  /** Resolves when another may be asked. `answered` hears before all waiting attempts. */
   async ask(clock: Clock, give: GiveCredentials, answered: (headers: Headers) => void): Promise<void> {
     const asked = async () => {
       assertNotAborted(this.request.signal)

@@ -38,7 +38,7 @@ export const inMemory = (taskId: string): Obstacle => ({
 })
 
 /**
- * Throws where a call that is handed over has to be stored, and is not: its caller goes, and would take it for durable.
+ * Throws where a call in the background has to be stored, and is not: its caller goes, and would take it for durable.
  * `isHandedOver`: by `enqueue`; a deferred call is so by itself.
  */
 export function assertMayBeInMemory(

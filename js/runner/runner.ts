@@ -67,13 +67,13 @@ export class Runner {
   readonly #slots = new Slots()
   #tickQueued = false
   isTrapped = false
-  /** While it is closing, calls that are handed over can still be stored. */
+  /** While it is closing, calls that are enqueued can still be stored. */
   state: 'open' | 'closing' | 'stopped' = 'open'
   readonly draining: Draining = new Draining(() => !this.guard(() => this.core.inFlight()) && !this.stored?.settling)
   readonly #closing = new AbortController()
   /** Aborted when no new work is begun here any more. */
   readonly closing: AbortSignal = this.#closing.signal
-  /** The terms on which answers are let go of. */
+  /** The terms on which answers are dropped. */
   readonly restTerms: RestTerms
   readonly #actions: Actions
   readonly #tickNow = () => {
@@ -142,7 +142,7 @@ export class Runner {
     link(task, call.signal, { cancel: (reason) => this.cancel(task, reason), leave: () => this.goOnAlone(task) })
   }
 
-  /** Goes on with a task whose caller has left it: as with what is handed over. */
+  /** Goes on with a task whose caller has left it: as with background work. */
   goOnAlone({ call, slot }: Task): void {
     if (call) this.guard(() => this.policies.handOver(call, slot))
   }
@@ -268,7 +268,7 @@ export class Runner {
     return this.stored?.stats(here, of === undefined) ?? here
   }
 
-  /** Answers callers who wait for a retry; lets attempts in flight, and `own` calls, end within `drainMs`; then every caller gets what there is. */
+  /** Answers the callers of waiting retries; lets attempts in flight, and `own` calls, end within `drainMs`; then every caller gets what there is. */
   async close(drainMs: number, own: Promise<unknown>): Promise<void> {
     this.#closing.abort()
     if (this.state === 'open') {

@@ -189,7 +189,7 @@ export class Sender {
     else finished.answer?.discard()
   }
 
-  /** The attempt with what the user's hooks say of it. Where one throws, that is what a caller who waits gets. Never rejects. */
+  /** The attempt with what the user's hooks say of it. Where one throws, that is what a waiting caller gets. Never rejects. */
   async #asked(task: Task, call: Call, ended: Finished<RepeatAnswer>): Promise<Finished<RepeatAnswer>> {
     const { host, words } = this.#ports
     try {

@@ -43,7 +43,7 @@ export interface StoredSide {
   confirm(task: Task): Promise<boolean>
   /** Tells the store until when a server has asked a lane to wait; not past now: it has asked for nothing new. */
   holdLane(principal: string | null, origin: string, until: number): void
-  /** Ends the tasks that `isOf` names and whose callers wait here for an answer, unless an attempt of theirs runs. */
+  /** Ends the tasks that `isOf` names and whose callers wait here for an answer, unless one of their attempts runs. */
   endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void
   /** Writes down how the attempt of a leased task ended. */
   settle(task: Task, ruling: Ruling): void
@@ -112,13 +112,13 @@ export interface Place {
 
 /**
  * The place in the store; where it gives undefined, `degraded` has said why. Rejects for one that may not be stored and must: of an order,
- * or handed over to a queue that allows no memory.
+ * or enqueued in a queue that allows no memory.
  */
 export interface StoredPlace extends Place {
-  /** Whether calls like this one are stored: all that are handed over or one of an order, others by their method. */
+  /** Whether calls like this one are stored: all in the background and those of an order, others by their method. */
   takes(call: Call, isHandedOver: boolean): boolean
   /** Looks at a call that it takes and that is about to be sent: tells what would keep it out of the store if it failed. Never throws. */
-  foretell(call: Call): void
+  reportStorability(call: Call): void
 }
 
 /** The filter of a list, as stores have it. */
@@ -143,7 +143,7 @@ export interface StoredManager {
   redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number>
   deadIds(of: TaskScope): Promise<readonly string[]>
   dead(of: TaskScope): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
-  /** Records that cannot be read, without any text of theirs. */
+  /** Records that cannot be read, without any of their text. */
   unreadable(): AsyncIterable<Aside>
   /** Deletes one dead letter, or all. */
   purgeDead(taskId: string | undefined, of: TaskScope): Promise<number>

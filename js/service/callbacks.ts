@@ -6,18 +6,16 @@
  */
 
 import { hash } from 'node:crypto'
-import { laneName, type NewTask, PLAIN_SCHEMA, type StoredTask, schemaOf, type Untold } from '../api/store.ts'
-import type { ResolvedPolicy } from '../options/policy.ts'
-import { type Clock, FOREVER } from '../platform/clock.ts'
-import { utf8 } from '../platform/utf8.ts'
-import { deadlineOf } from '../stores/engine/rules.ts'
+import type { Clock } from 'redrive'
+import { deadlineOf, FOREVER, type ResolvedPolicy, utf8 } from 'redrive/internal'
+import { laneName, type NewTask, PLAIN_SCHEMA, type StoredTask, schemaOf, type Untold } from 'redrive/store'
 import type { ApiStore } from './api/context.ts'
 import { type Dropping, dropBody } from './api/drop-body.ts'
 import { endOf } from './api/ends.ts'
 import { tagsIn } from './api/new-task.ts'
 import { type Callback, type SenderData, senderDataOf } from './sending.ts'
 
-/** Ends that are told in one step. */
+/** Ends that are reported in one step. */
 const PAGE = 64
 /** Ends that the store has no room for, behind which others are looked for: another partition may have room. */
 const MOST_STUCK = 1_024
@@ -33,13 +31,13 @@ export interface CallbacksOptions extends Dropping {
   policy(tenant: string | null): Promise<ResolvedPolicy>
   /** A callback was stored. */
   queued(task: NewTask): void
-  /** Hears what became of an end that was to be told. */
+  /** Hears what became of an end that was to be reported. */
   told(outcome: CallbackOutcome): void
   /** Hears how many are left after a look. */
   left(count: number): void
 }
 
-/** 'full': the store has no room now, and it is told later. 'unreadable': its record says nothing that can be told. */
+/** 'full': the store has no room now, and it is reported later. 'unreadable': its record says nothing that can be reported. */
 export type CallbackOutcome = 'stored' | 'unwanted' | 'full' | 'unreadable'
 
 export class Callbacks {
@@ -69,7 +67,7 @@ export class Callbacks {
     await this.#ticking
   }
 
-  /** An end is to be told: looks at once, or once more after the look under way. Where there was no room at the last look, it can wait. */
+  /** An end is to be reported: looks at once, or once more after the look under way. Where there was no room at the last look, it can wait. */
   look(): void {
     this.#isAsked = true
     if (this.#isStarted && !this.#ticking && !this.#isStuck) {
@@ -78,12 +76,18 @@ export class Callbacks {
     }
   }
 
-  /** Tells all that there is room for. Faults of the store are logged: what is untold is told when it answers. */
+  /** Tells all that there is room for. Faults of the store are logged: what is unreported is reported when it answers. */
   tick(): Promise<void> {
     this.#ticking ??= this.#round().finally(() => {
       this.#ticking = undefined
     })
     return this.#ticking
+  }
+
+  /** Reports the ends of these tasks that are to be reported and have room, whatever waits before them. Rejects with faults of the store. */
+  async tell(taskIds: readonly string[]): Promise<void> {
+    const ends = await this.#options.store.untold(taskIds.length, taskIds)
+    await this.#tell(ends)
   }
 
   #arm(delayMs: number): void {
@@ -118,6 +122,7 @@ export class Callbacks {
 
   /** The ids of those for which there is no room. */
   async #tell(ends: readonly Untold[]): Promise<readonly string[]> {
+    if (ends.length === 0) return []
     const { store, told } = this.#options
     const made = await Promise.all(ends.map((end) => this.#taskOf(end)))
     const outcomes = await this.#stored(made)

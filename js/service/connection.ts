@@ -5,8 +5,9 @@
 
 import type { Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { type buildConnector, Client } from 'undici'
-import { type Clock, timeoutError } from '../platform/clock.ts'
+import type { Clock } from 'redrive'
+import { timeoutError } from 'redrive/internal'
+import type { buildConnector, Client } from 'undici'
 import type { Dial } from './dial.ts'
 import type { Guard } from './guard.ts'
 import { literalOf } from './targets.ts'
@@ -41,6 +42,9 @@ export const CLIENT_OPTIONS = {
 /** Bytes of all that comes back for one request: what no other limit counts, such as interim answers or a status line, has an end here. */
 const MAX_READ_BYTES = 512 * 1024
 
+/** The library, once it is there. Of all that the service stands on it takes longest to load, and to be ready the service needs none of it. */
+export type Undici = typeof import('undici')
+
 export class Connection {
   readonly #client: Client
   readonly #lines: Lines
@@ -51,9 +55,9 @@ export class Connection {
   #withinMs = Number.POSITIVE_INFINITY
   #isOver = false
 
-  constructor(origin: string, lines: Lines) {
+  constructor(origin: string, lines: Lines, undici: Undici) {
     this.#lines = lines
-    this.#client = new Client(origin, {
+    this.#client = new undici.Client(origin, {
       ...CLIENT_OPTIONS,
       keepAliveTimeout: Math.min(IDLE_MS, lines.maxSocketAgeMs),
       keepAliveMaxTimeout: lines.maxSocketAgeMs,

@@ -6,7 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from 'redrive'
 import { parseAddress } from './addresses.ts'
 
 const MOST_CONNECTIONS = 1_000

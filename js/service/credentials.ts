@@ -4,8 +4,8 @@
  * itself is read for the attempt, laid over its headers, and is in no record, log, metric or answer (S12, S16).
  */
 
-import type { CredentialsRequest, GiveCredentials } from '../api/credentials.ts'
-import { show } from '../options/check.ts'
+import type { CredentialsRequest, GiveCredentials } from 'redrive'
+import { show } from 'redrive/internal'
 import { FIELD_NAME, FIELD_VALUE, OWN_FIELDS } from './field-rules.ts'
 import { isNamed, namesOf, type TenantList, tenantsOf } from './named.ts'
 import { SecretError, type SecretSource, type Secrets, SOURCES, shownSource, sourceIn } from './secrets.ts'

@@ -7,9 +7,9 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { Clock } from 'redrive'
+import { REDIRECT } from 'redrive/internal'
 import type { Dispatcher } from 'undici'
-import { REDIRECT } from '../call/redirects.ts'
-import type { Clock } from '../platform/clock.ts'
 import { OWN_FIELDS } from './field-rules.ts'
 
 /** The way that one request takes. */

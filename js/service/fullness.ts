@@ -1,10 +1,10 @@
 /**
- * How full the stores of a service are: told as numbers all the time, and in the log before new tasks are refused. It refuses nothing; that
+ * How full the stores of a service are: as numbers all the time, and in the log before new tasks are refused. It refuses nothing; that
  * is the store's.
  */
 
-import type { StoreRoom } from '../api/store.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from 'redrive'
+import type { StoreRoom } from 'redrive/store'
 import type { ApiStore } from './api/context.ts'
 import type { ServiceLogEntry } from './service-options.ts'
 

@@ -7,9 +7,8 @@
  * its answer is what is connected to, so no second lookup can say anything else.
  */
 
-import { RedriveError } from '../api/errors.ts'
-import type { UnmadeError } from '../options/own-sending.ts'
-import type { Clock } from '../platform/clock.ts'
+import { type Clock, RedriveError } from 'redrive'
+import type { UnmadeError } from 'redrive/internal'
 import { type AddressRule, type Cidr, isLoopback, parseCidr, refusalOf } from './addresses.ts'
 import { openNames } from './name-servers.ts'
 import type { Asking, Lookup, Names } from './names.ts'
@@ -63,7 +62,7 @@ export interface GuardOptions {
   readonly allowLoopback?: boolean
   /** Longest wait for a name's addresses, in milliseconds: the attempt is given back then. @default 2_000 */
   readonly lookupTimeoutMs?: number
-  /** Told of each refusal, for counting. */
+  /** Hears of each refusal, for counting. */
   readonly onRefused?: (rule: RefusalRule) => void
   /** Finds addresses in the place of name servers and the hosts file. @default none */
   readonly lookup?: Lookup

@@ -1,6 +1,6 @@
 /**
- * The files that `/ui` gives out, read once when the service starts: the page, and `ui.js` of the package with everything that it imports from
- * beside itself, now or later. A package that lacks one of them would show an empty page, so that is found before anything is opened.
+ * The files that `/ui` gives out, read once when the service starts: the page, and `ui.js` of the package's folder `ui` with everything that it imports
+ * from beside itself, now or later. A package that lacks one of them would show an empty page, so that is found before anything is opened.
  */
 
 import { readFileSync } from 'node:fs'
@@ -16,8 +16,8 @@ const BESIDE = /["'`]\.\/([\w-]+(?:\.[\w-]+)*\.js)["'`]/g
 /** The build puts eight characters of a digest into the names of chunks. */
 const HASHED = /-[A-Za-z0-9]{8}\.js$/
 
-/** The package's folder, where its files lie side by side. */
-const ownFolder = (): string => dirname(fileURLToPath(import.meta.url))
+/** In the package, beside the code. */
+const ownFolder = (): string => join(dirname(fileURLToPath(import.meta.url)), 'ui')
 
 /** Throws a TypeError that names a file that is missing. */
 export function readInspector(folder: string = ownFolder()): InspectorFiles {

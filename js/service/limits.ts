@@ -3,10 +3,8 @@
  * partition.
  */
 
-import type { Claim, OriginLimit } from '../api/claim.ts'
-import type { Quota } from '../api/store.ts'
-import { check, int, list, object, oneOf, pattern, type Rules } from '../options/check.ts'
-import { limitsIn } from '../stores/engine/limits.ts'
+import { check, int, limitsIn, list, object, oneOf, pattern, type Rules } from 'redrive/internal'
+import type { Claim, OriginLimit, Quota } from 'redrive/store'
 import type { ApiToken } from './api/context.ts'
 import { hasSeveralTenants } from './api/tokens.ts'
 import { namesOf } from './named.ts'

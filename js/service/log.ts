@@ -1,6 +1,6 @@
 /** The log of a service: one line an entry, JSON for machines, text for people. */
 
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from 'redrive'
 import type { ServiceLogEntry } from './service-options.ts'
 
 const RANKS = { debug: 0, info: 1, warn: 2, error: 3 } as const

@@ -4,8 +4,8 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { registerMetrics } from '../adapters/prometheus.ts'
-import type { RetryQueue } from '../queue/queue.ts'
+import type { RetryQueue } from 'redrive'
+import { registerMetrics } from 'redrive/prometheus'
 import type { AnsweredRequest } from './api/context.ts'
 import type { CallbackOutcome } from './callbacks.ts'
 import type { Filling } from './fullness.ts'
@@ -85,13 +85,13 @@ export class ServiceMetrics implements Omit<StoreWatch, 'untold'> {
     })
     this.#callbacks = new Counter({
       name: 'redrive_callbacks_total',
-      help: 'Ends of tasks that were to be told: stored as a callback, not wanted by it, not told yet for want of room, or unreadable.',
+      help: 'Ends of tasks that were to be reported: stored as a callback, not wanted by it, not reported yet for want of room, or unreadable.',
       labelNames: ['outcome'],
       registers,
     })
     this.#untold = new Gauge({
       name: 'redrive_untold',
-      help: 'Ends of tasks that are to be told, as the last turn or look has counted them.',
+      help: 'Ends of tasks that are to be reported, as the last turn or look has counted them.',
       registers,
     })
     const filling = { labelNames: ['partition', 'resource'], registers }

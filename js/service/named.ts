@@ -1,6 +1,6 @@
 /** Things that tasks ask for by a name, and that an operator allows to some tenants: credentials and signing keys. */
 
-import { show } from '../options/check.ts'
+import { show } from 'redrive/internal'
 
 /** null stands for tasks of no tenant, '*' for all tenants and none. */
 export type TenantList = readonly (string | null)[] | '*'

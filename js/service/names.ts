@@ -7,9 +7,8 @@
  * back.
  */
 
-import { RedriveError } from '../api/errors.ts'
-import type { UnmadeError } from '../options/own-sending.ts'
-import { type Clock, within } from '../platform/clock.ts'
+import { type Clock, RedriveError } from 'redrive'
+import { type UnmadeError, within } from 'redrive/internal'
 import { Places } from './places.ts'
 
 /** The addresses that a name leads to. `ttl`: the seconds that one may be kept; absent: it is for this once. Rejects as `dns.resolve4` does. */
@@ -69,7 +68,7 @@ interface Asked {
   readonly found: Promise<readonly string[]>
   begin(): void
   isBegun: boolean
-  /** Those who wait for it. */
+  /** How many wait for it. */
   heard: number
 }
 

@@ -1,8 +1,7 @@
 /** Opens the store that an address names. Clients of Redis come with it, and only where they are needed. */
 
-import { RedriveError } from '../api/errors.ts'
-import type { TaskStore } from '../api/store.ts'
-import { systemClock } from '../platform/clock.ts'
+import { RedriveError, type TaskStore } from 'redrive'
+import { systemClock } from 'redrive/internal'
 import { accountIn, type ClusterUrl, clusterUrl, type SentinelUrl, sentinelUrl, withoutLogin } from './redis-urls.ts'
 
 export interface OpenedStore {
@@ -25,11 +24,11 @@ const CONNECT_MS = 5_000
  */
 export async function openStore(url: string, name: string, partitions = 1): Promise<OpenedStore> {
   if (url === 'memory:') {
-    const { memoryStore } = await import('../stores/memory.ts')
+    const { memoryStore } = await import('redrive/memory')
     return { stores: [memoryStore({ everyone: true })], shown: url, close: async () => {} }
   }
   if (url.startsWith('sqlite:')) {
-    const { sqliteStore } = await import('../stores/sqlite.ts')
+    const { sqliteStore } = await import('redrive/sqlite')
     return {
       stores: [sqliteStore({ path: url.slice('sqlite:'.length), everyone: true })],
       shown: url,
@@ -41,7 +40,7 @@ export async function openStore(url: string, name: string, partitions = 1): Prom
 
 async function openRedis(url: string, name: string, partitions: number): Promise<OpenedStore> {
   const [{ redisStore }, { createClient, createCluster, createSentinel }] = await Promise.all([
-    import('../stores/redis.ts'),
+    import('redrive/redis'),
     import('./redis-clients.ts'),
   ])
   const shown = withoutLogin(url)

@@ -7,10 +7,9 @@
  */
 
 import { crc32 } from 'node:zlib'
-import { RedriveError } from '../api/errors.ts'
-import type { OriginStats } from '../api/stats.ts'
-import type { Counts, NewTask, OwnCounts, StoredTask, StoreRoom, TaskFilter, TaskStore } from '../api/store.ts'
-import { show } from '../options/check.ts'
+import { type OriginStats, RedriveError, type TaskStore } from 'redrive'
+import { show } from 'redrive/internal'
+import type { Counts, NewTask, OwnCounts, StoredTask, StoreRoom, TaskFilter } from 'redrive/store'
 import type { ApiQueue, ApiStore } from './api/context.ts'
 
 /** The part of a task that says where it lies: all tasks of a tenant, of a policy, or of a tenant's requests to one origin lie together. */
@@ -155,8 +154,8 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
       const all = await Promise.all(stores.map(async (store) => (await store.history?.(taskId, most)) ?? []))
       return all.find((lines) => lines.length > 0) ?? []
     },
-    untold: async (limit) =>
-      (await all((store) => store.untold(limit)))
+    untold: async (limit, taskIds) =>
+      (await all((store) => store.untold(limit, taskIds)))
         .flat()
         .sort((a, b) => a.endedAt - b.endedAt)
         .slice(0, limit),

@@ -1,6 +1,6 @@
 /** Places that callers share: none takes all of them, as with attempts in flight (ADR 0074). */
 
-import { mostOfPrincipal } from '../stores/engine/places.ts'
+import { mostOfPrincipal } from 'redrive/internal'
 import { PER_FREE } from './limits.ts'
 
 export class Places<Id> {

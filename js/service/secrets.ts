@@ -7,8 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { RedriveError } from '../api/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import { type Clock, RedriveError } from 'redrive'
 
 /** A place to read a secret from. */
 export interface SecretSource {

@@ -5,10 +5,9 @@
  */
 
 import type { Readable } from 'node:stream'
-import { RedriveError } from '../api/errors.ts'
-import type { Sign } from '../api/sign.ts'
-import type { StoredTask } from '../api/store.ts'
-import type { OwnSending, UnmadeError } from '../options/own-sending.ts'
+import { RedriveError, type Sign } from 'redrive'
+import type { OwnSending, UnmadeError } from 'redrive/internal'
+import type { StoredTask } from 'redrive/store'
 import { ENDS, type End } from './api/ends.ts'
 import type { BodySources } from './bodies/body-sources.ts'
 import { bodyIn, type TaskBodies, type TaskBody } from './bodies/task-bodies.ts'

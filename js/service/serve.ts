@@ -1,5 +1,5 @@
 /**
- * The program `redrive serve`: opens what its settings name, says what it found, answers until it is told to stop, and then lets
+ * The program `redrive serve`: opens what its settings name, says what it found, answers until it is asked to stop, and then lets
  * everything that was promised be kept. Whatever is wrong is said before anything is opened.
  */
 
@@ -7,7 +7,7 @@ import { readFileSync, watch } from 'node:fs'
 import { isIP } from 'node:net'
 import { basename, dirname, resolve } from 'node:path'
 import process from 'node:process'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from 'redrive/internal'
 import { isLoopback } from './addresses.ts'
 import { pathOf } from './api/path.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'

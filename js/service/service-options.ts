@@ -1,9 +1,7 @@
 /** How a service is made as a library, and what it is then: the signatures of `createService`. */
 
-import type { RetryPolicy } from '../api/policy.ts'
-import type { TaskStore } from '../api/store.ts'
-import type { RetentionOptions } from '../options/retention.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock, RetentionOptions, TaskStore } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
 import type { ApiToken, RateSettings } from './api/context.ts'
 import type { BodySourcesOptions } from './bodies/body-sources.ts'
 import type { BodyStore } from './bodies/body-store.ts'
@@ -35,7 +33,7 @@ export interface ReloadableOptions
   readonly tokens?: readonly ApiToken[] | undefined
   /** Policies that the API can name and not change. They win over those of the store. @default none */
   readonly policies?: readonly RetryPolicy[]
-  /** The policy of tasks that name none, laid over the defaults of what is handed over. @default `{ policyId: 'default' }` */
+  /** The policy of tasks that name none, laid over the defaults of the background. @default `{ policyId: 'default' }` */
   readonly defaultPolicy?: RetryPolicy
   /** Headers that may not be stored, which tasks name. They are read for each attempt. @default none */
   readonly credentials?: CredentialsOptions
@@ -94,7 +92,7 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareO
   readonly retention?: RetentionOptions
   /** Shows the inspector at `/ui`: a page that asks this API, with the token that its user types in. @default false */
   readonly ui?: boolean
-  /** The folder of `ui.js` and the files beside it: for a bundle, which has left them behind. @default the folder of the package */
+  /** The folder of `ui.js` and the files beside it: for a bundle, which has left them behind. @default the folder ui of the package */
   readonly uiFolder?: string
   /** Shown by `GET /` and in metrics. @default 'unknown' */
   readonly version?: string

@@ -3,14 +3,16 @@
  * of its own; `fetch` answers requests, wherever they come from.
  */
 
-import type { TaskStore } from '../api/store.ts'
-import { CHECKS } from '../options/checks.ts'
-import type { ResolvedPolicy } from '../options/policy.ts'
-import { presets } from '../options/presets.ts'
-import { type Clock, systemClock } from '../platform/clock.ts'
-import { hostDraw, random128 } from '../platform/random.ts'
-import { internalsOf } from '../queue/internals.ts'
-import { RetryQueue } from '../queue/queue.ts'
+import { type Clock, presets, RetryQueue, type TaskStore } from 'redrive'
+import {
+  hostDraw,
+  loadCore,
+  type ResolvedPolicy,
+  random128,
+  sanitizerOf,
+  sendForAll,
+  systemClock,
+} from 'redrive/internal'
 import { type Api, makeApi } from './api/api.ts'
 import type { ApiQueue, ApiSettings, ApiStore } from './api/context.ts'
 import { Operations } from './api/operations.ts'
@@ -27,7 +29,6 @@ import { fullnessOf } from './fullness.ts'
 import { type Guard, makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
 import { type ShareOptions, sharesOf } from './limits.ts'
-import { loadCore } from './load-core.ts'
 import { oncePerMinute } from './log.ts'
 import { ServiceMetrics } from './metrics.ts'
 import { openNames } from './name-servers.ts'
@@ -123,10 +124,11 @@ export function createService(options: ServiceOptions): Service {
   }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
   for (const each of queues) {
-    const { host } = internalsOf(each)
-    host.settings.leaseMs = options.leaseMs ?? 30_000
-    host.settings.sendingOf = (record) => sendingOf(record, sending)
-    host.unparkedBy = 'POST /retry-tasks/{taskId}/due, or a reload of the settings'
+    sendForAll(each, {
+      leaseMs: options.leaseMs ?? 30_000,
+      sendingOf: (record) => sendingOf(record, sending),
+      unparkedBy: 'POST /retry-tasks/{taskId}/due, or a reload of the settings',
+    })
     each.on('degraded', ({ principal: tenant, ...told }) => {
       log({ level: 'warn', event: 'degraded', ...told, ...(tenant !== undefined && { tenant }) })
       if (told.code === 'storage_evicted') void settleAgain()
@@ -145,7 +147,6 @@ export function createService(options: ServiceOptions): Service {
     broadcast: first.broadcast,
   })
   const own = queues[0] as RetryQueue
-  const { host } = internalsOf(own)
   const queue: ApiQueue = queues.length === 1 ? own : oneQueue(queues)
   const pause = (): void => {
     for (const each of queues) each.pause()
@@ -182,11 +183,11 @@ export function createService(options: ServiceOptions): Service {
     await agreed
     await applyPolicies(store.registry, policies)
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
-    const { sanitizer } = host
+    const sanitizer = sanitizerOf(own)
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
-    operations = new Operations({ store, clock, bodies, sanitizer, log: told, owner: random128(hostDraw()) })
-    callbacks = new Callbacks({
-      ...{ store, clock, bodies, sanitizer, log: told },
+    const common = { store, clock, bodies, sanitizer, log: told }
+    const ends = new Callbacks({
+      ...common,
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
       left: (count) => metrics.leftUntold(count),
@@ -194,6 +195,9 @@ export function createService(options: ServiceOptions): Service {
         if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
       },
     })
+    callbacks = ends
+    const tellEnds = (taskIds: readonly string[]) => ends.tell(taskIds)
+    operations = new Operations({ ...common, tellEnds, owner: random128(hostDraw()) })
     if (role !== 'api') {
       operations.start()
       callbacks.start()
@@ -201,14 +205,12 @@ export function createService(options: ServiceOptions): Service {
     sweeper?.start()
     fullness.start()
     const api = makeApi({
-      events: feed,
-      ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
+      ...{ ...common, events: feed, queue, core, version, inspector, tellEnds },
       checkTarget: (url, tenant) => {
         const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
       quotaOf: (tenant) => shares.wholeQuotaOf?.(tenant),
-      bodies,
       bodySources,
       refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),
@@ -219,6 +221,8 @@ export function createService(options: ServiceOptions): Service {
       metrics: () => metrics.text(),
     })
     state.isReady = true
+    // once its readiness has been heard of
+    if (role !== 'api') setImmediate(() => void transport.warm())
     return api
   }
   const told: ConstructorParameters<typeof Operations>[0]['log'] = (entry) =>
@@ -304,24 +308,20 @@ function queueOver(
     deadLetterMs = 30 * DAY_MS,
     maxDeadLetters = 100_000,
   } = options.retention ?? {}
-  return new RetryQueue(
-    {
-      ...{ name: of === 1 ? 'service' : `service.${n}`, store, clock },
-      ...{ principal: null, warn: false, preload: 'eager' },
-      concurrency: shareOf(concurrency, of),
-      concurrencyPerOrigin: shareOf(concurrencyPerOrigin, of),
-      capacity: shareOf(capacity, of),
-      capacityBytes: shareOf(capacityBytes, of),
-      retention: {
-        terminalMs,
-        maxTerminal: shareOf(maxTerminal, of),
-        deadLetterMs,
-        maxDeadLetters: shareOf(maxDeadLetters, of),
-      },
+  return new RetryQueue({
+    ...{ name: of === 1 ? 'service' : `service.${n}`, store, clock },
+    ...{ principal: null, warn: false, preload: 'eager' },
+    concurrency: shareOf(concurrency, of),
+    concurrencyPerOrigin: shareOf(concurrencyPerOrigin, of),
+    capacity: shareOf(capacity, of),
+    capacityBytes: shareOf(capacityBytes, of),
+    retention: {
+      terminalMs,
+      maxTerminal: shareOf(maxTerminal, of),
+      deadLetterMs,
+      maxDeadLetters: shareOf(maxDeadLetters, of),
     },
-    () => import('../queue/chunk.node.ts'),
-    CHECKS,
-  )
+  })
 }
 
 function settingsOf(options: ServiceOptions): ApiSettings {

@@ -5,8 +5,7 @@
  */
 
 import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
-import type { Sign } from '../api/sign.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock, Sign } from 'redrive'
 import type { ToldFailure } from './credentials.ts'
 import { isNamed, namesOf, type TenantList, tenantsOf } from './named.ts'
 import { SecretError, type SecretSource, type Secrets, SOURCES, shownSource, sourceIn } from './secrets.ts'

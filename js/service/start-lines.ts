@@ -1,6 +1,6 @@
 /** The facts that a service says when it starts, one a line: where tasks are kept, who may call, where requests may go, what to try. */
 
-import type { Durability } from '../api/task.ts'
+import type { Durability } from 'redrive'
 import type { Io } from './cli/io.ts'
 import type { Settings } from './cli/settings.ts'
 import { hung, widthOf } from './cli/terminal.ts'

@@ -5,11 +5,10 @@
  * Redirects are not followed here: the queue follows the few that a replay may follow, one request each, so each passes the guard.
  */
 
-import { ProxyAgent } from 'undici'
-import { RedriveError } from '../api/errors.ts'
-import { assertNotAborted } from '../platform/abort.ts'
-import { systemClock } from '../platform/clock.ts'
-import { CLIENT_OPTIONS, Connection, type Lines } from './connection.ts'
+import { RedriveError } from 'redrive'
+import { assertNotAborted, systemClock } from 'redrive/internal'
+import type { ProxyAgent } from 'undici'
+import { CLIENT_OPTIONS, Connection, type Lines, type Undici } from './connection.ts'
 import { type Dial, dialTcp } from './dial.ts'
 import { exchange, type Line, type StreamedBody } from './exchange.ts'
 import { type Guard, type GuardOptions, makeGuard, TargetRefusedError } from './guard.ts'
@@ -53,6 +52,8 @@ export interface TransportOptions extends GuardOptions {
 
 export interface SendingTransport {
   readonly send: Send
+  /** Loads what the first request would wait for. Never rejects: that request does. */
+  warm(): Promise<void>
   /** Ends every connection and what is sent on it. Resolves once the sockets are closed. */
   close(): Promise<void>
 }
@@ -65,8 +66,13 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
   const ways = new Map<string, Way>()
   let sweptAt = clock.monotonic()
   let isClosed = false
+  let undici: Undici | undefined
+  const load = async (): Promise<Undici> => {
+    undici ??= await import('undici')
+    return undici
+  }
 
-  /** Tenants and targets come and go; what none of them used for a while is let go of. */
+  /** Tenants and targets come and go; what none of them used for a while is closed. */
   const sweep = (now: number): void => {
     if (now - sweptAt < maxSocketAgeMs) return
     sweptAt = now
@@ -77,14 +83,14 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
     }
   }
 
-  const lineTo = (origin: string, tenant: string | null, own: Guard, nameWithinMs: number): Line => {
+  const lineTo = (lib: Undici, origin: string, tenant: string | null, own: Guard, nameWithinMs: number): Line => {
     const now = clock.monotonic()
     sweep(now)
     // '=' tells the tenant '' from none
     const key = `${proxy ? '' : origin} ${tenant === null ? '' : `=${tenant}`}`
     let way = ways.get(key)
     if (!way) {
-      way = proxy ? new ProxyWay(proxy, options) : new Pool({ origin, tenant, guard: own }, options)
+      way = proxy ? new ProxyWay(lib, proxy, options) : new Pool(lib, { origin, tenant, guard: own }, options)
       ways.set(key, way)
     }
     way.usedAt = now
@@ -93,6 +99,7 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
 
   return {
     async send(tenant, url, init, { streamed, nameWithinMs = Number.POSITIVE_INFINITY } = {}) {
+      const lib = undici ?? (await load())
       if (isClosed) throw new RedriveError('TRANSPORT_CLOSED', 'nothing is sent any more: the service is closed')
       assertNotAborted(init.signal ?? null)
       const own = guardOf(tenant)
@@ -100,8 +107,13 @@ export function makeTransport(options: TransportOptions = {}): SendingTransport 
       const refusal = own.check(target ?? url)
       if (refusal) throw new TargetRefusedError(refusal)
       if (!target) throw new TypeError('Failed to construct a request: its target is no URL')
-      return exchange(() => lineTo(target.origin, tenant, own, nameWithinMs), target, init, clock, streamed)
+      return exchange(() => lineTo(lib, target.origin, tenant, own, nameWithinMs), target, init, clock, streamed)
     },
+    warm: () =>
+      load().then(
+        () => {},
+        () => {}, // the first request rejects with it
+      ),
     async close() {
       isClosed = true
       const all = [...ways.values()]
@@ -126,12 +138,18 @@ interface Way {
 /** The connections of one tenant to one scheme, name and port. A connection carries one request at a time. */
 class Pool implements Way {
   usedAt = 0
+  readonly #undici: Undici
   readonly #origin: string
   readonly #lines: Lines
   readonly #idle: Connection[] = []
   readonly #running = new Set<Connection>()
 
-  constructor({ origin, ...whose }: { origin: string } & Pick<Lines, 'guard' | 'tenant'>, options: TransportOptions) {
+  constructor(
+    undici: Undici,
+    { origin, ...whose }: { origin: string } & Pick<Lines, 'guard' | 'tenant'>,
+    options: TransportOptions,
+  ) {
+    this.#undici = undici
     this.#origin = origin
     this.#lines = {
       ...whose,
@@ -176,7 +194,7 @@ class Pool implements Way {
       if (known.isFresh) return known
       void known.end()
     }
-    return new Connection(this.#origin, this.#lines)
+    return new Connection(this.#origin, this.#lines, this.#undici)
   }
 }
 
@@ -187,10 +205,11 @@ class ProxyWay implements Way {
   #running = 0
 
   constructor(
+    undici: Undici,
     uri: string,
     { connectTimeoutMs = CONNECT_MS, maxSocketAgeMs = MAX_SOCKET_AGE_MS, ca }: TransportOptions,
   ) {
-    this.#agent = new ProxyAgent({
+    this.#agent = new undici.ProxyAgent({
       uri,
       connectTimeout: connectTimeoutMs,
       ...CLIENT_OPTIONS,

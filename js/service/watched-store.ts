@@ -3,9 +3,8 @@
  * still runs of a request would open it again, and its connections would keep the process.
  */
 
-import { RedriveError } from '../api/errors.ts'
-import type { Report, Step, StoreTerms, TaskStore, Turn } from '../api/store.ts'
-import type { Clock } from '../platform/clock.ts'
+import { type Clock, RedriveError, type TaskStore } from 'redrive'
+import type { Report, Step, StoreTerms, Turn } from 'redrive/store'
 import type { ApiStore } from './api/context.ts'
 import type { Shares } from './limits.ts'
 
@@ -14,15 +13,19 @@ export interface StoreWatch {
   storeCalled(call: string, ms: number, code: string | undefined): void
   /** A turn that could claim has ended. `lateMs`: of each task that it has claimed, the time since its own wait was over. */
   claimed(lateMs: readonly number[]): void
-  /** Ends that are to be told, after a turn. */
+  /** Ends that are to be reported, after a turn. */
   untold(count: number): void
 }
 
 /** Calls that say nothing of the store's health: they only listen, or end it. */
 const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
-/** Most claims of a turn that holds up the process: requests that have come meanwhile wait for it, and for the attempts that it begins. */
+/** Most claims of a turn: requests that have come meanwhile wait for the attempts that it begins. Half as many where the turn itself holds up the process. */
 const AT_ONCE = 32
+
+/** Lanes of a store with so many tasks are looked at anew after `SHOWN_MS` only: a turn shows a few of them, for `GET /stats`. */
+const DEEP = 1_000
+const SHOWN_MS = 1_000
 
 /** The service's own additions to what its queue asks of the store. */
 export interface StoreAdditions {
@@ -82,7 +85,8 @@ export function watchedStore(
         const value = Reflect.get(target, key, target)
         const name = `${prefix}${String(key)}`
         if (name === 'turn') {
-          const turn = (step: Step) => mayTurn.then(() => store.turn(limited(step, store, shares)))
+          const turns = turnsOf(store, clock)
+          const turn = (step: Step) => mayTurn.then(() => turns(limited(step, store, shares)))
           known.set(key, timed(name, target, turn as (...given: unknown[]) => unknown))
         } else if (name === 'configure' && shares) {
           const quotaOf: StoreTerms['quotaOf'] = (principal) => shares().quotaOf?.(principal)
@@ -104,10 +108,27 @@ export function watchedStore(
   return watched(store, '') as ApiStore
 }
 
+/** Turns of a store, with lanes as they were a moment ago where there are many tasks. */
+function turnsOf(store: TaskStore, clock: Clock): TaskStore['turn'] {
+  let shown: Turn['lanes'] = []
+  let shownAt = Number.NEGATIVE_INFINITY
+  let isDeep = false
+  return async (step) => {
+    const isBrief = isDeep && clock.monotonic() < shownAt + SHOWN_MS
+    const turn = await store.turn(isBrief ? { ...step, isBrief } : step)
+    const { counts } = turn
+    isDeep = counts !== undefined && counts.pending + counts.inFlight >= DEEP
+    if (isBrief) return { ...turn, lanes: shown }
+    shown = turn.lanes
+    shownAt = clock.monotonic()
+    return turn
+  }
+}
+
 function limited(step: Step, { gather }: TaskStore, shares: StoreAdditions['shares']): Step {
   const { claim } = step
   if (!claim) return step
-  const limit = gather ? Math.min(claim.limit, AT_ONCE) : claim.limit
+  const limit = Math.min(claim.limit, gather ? AT_ONCE / 2 : AT_ONCE)
   return { ...step, claim: { ...claim, limit, ...shares?.().claim } }
 }
 

@@ -82,7 +82,7 @@ export class MemoryStore implements TaskStore {
     const { clock, terms } = resolveTerms('memoryStore', rest)
     if (everyone) {
       this.everyone = everyone
-      this.untold = async (limit) => untoldOf(this.#rows).slice(0, Math.max(0, limit)).map(showEnd)
+      this.untold = async (limit, taskIds) => untoldOf(this.#rows, taskIds).slice(0, Math.max(0, limit)).map(showEnd)
       this.told = async (ends) => this.#step(() => markTold(this.#rows, ends))
     }
     this.#rows = new Rows(everyone === true)
@@ -153,7 +153,7 @@ export class MemoryStore implements TaskStore {
       readonly acceptDuplicateRisk: boolean
       readonly policies?: readonly RetryPolicy[]
     },
-  ): Promise<readonly ('redriven' | 'key_expired' | 'gone')[]> {
+  ): Promise<readonly ('redriven' | 'key_expired' | 'untold' | 'gone')[]> {
     return this.#step((now) => {
       let redriven = 0
       return taskIds.map((taskId) => {
@@ -224,7 +224,8 @@ export class MemoryStore implements TaskStore {
   }
 
   async countsOf(principal: string | null): Promise<OwnCounts> {
-    const own = [...this.#rows.all()].filter((row) => matches(row, { principal }) && !row.unreadable)
+    const ids = this.#rows.ids.of(principal)
+    const own = Array.from({ length: ids.size }, (_, i) => ids.at(i)).filter((row) => !row.unreadable)
     const count = (status: TaskStatus) => own.filter((row) => row.status === status).length
     return {
       pending: count('PENDING'),
@@ -244,7 +245,10 @@ export class MemoryStore implements TaskStore {
 
   #purge(filter: Parameters<TaskStore['purge']>[0]): number {
     return this.#step((now) => {
-      const doomed = [...this.#rows.all()].filter((row) => matches(row, filter))
+      const { taskId } = filter
+      const one = taskId === undefined ? undefined : this.#rows.get(taskId)
+      const among = taskId === undefined ? [...this.#rows.all()] : one ? [one] : []
+      const doomed = among.filter((row) => matches(row, filter))
       for (const row of doomed) this.#rows.remove(row, now)
       return doomed.length
     })

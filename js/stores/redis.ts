@@ -184,7 +184,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       live: async () => ((await session.command('homes')) as readonly { toString(): string }[]).map(String).sort(),
     },
     ...(options.everyone && {
-      untold: (limit: number) => reads.untold(session, limit),
+      untold: (limit: number, taskIds?: readonly string[]) => reads.untold(session, limit, taskIds),
       told: (ends: Ends) => control.told(session, ends),
     }),
     registry: registryOf(session, durably),

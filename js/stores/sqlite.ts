@@ -18,7 +18,7 @@ import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
 import { turn, withMended } from './engine/turn.ts'
 import type { Database } from './sql/database.ts'
-import { ownCountsByName } from './sql/own-counts.ts'
+import { ownLanesByName } from './sql/own-counts.ts'
 import { reads } from './sql/reads.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
@@ -27,7 +27,7 @@ import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { roomOn } from './sqlite/open.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
-import { bytesOf } from './sqlite/shares.ts'
+import { ownShare } from './sqlite/shares.ts'
 import type { FileTransaction } from './sqlite/transaction.ts'
 import { untoldOf } from './sqlite/untold.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
@@ -37,7 +37,7 @@ export interface SqliteStoreOptions {
   readonly path: string
   /** For tests: see `redrive/testing`. @default the system's */
   readonly clock?: Clock
-  /** How often a queue looks for what other processes have put into the file, and for those that have died: one question, unless something has changed. Within a process it is told at once. 10 to 3,600,000. @default 1_000 */
+  /** How often a queue looks for what other processes have put into the file, and for those that have died: one question, unless something has changed. Within a process it hears of it at once. 10 to 3,600,000. @default 1_000 */
   readonly idleCheckMs?: number
   /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1 to 1,000,000. @default 10_000 */
   readonly capacity?: number
@@ -87,6 +87,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     async turn(asked) {
       const step = everyone ? ofAll(asked) : asked
       if (step.claim || step.renew.length > 0) await watch.guard(step.owner)
+      if (step.claim) await group.commitFirst()
       const made = await watch.writeTurn((tx) => {
         const made = runNow(turn(tx, step))
         if (losesRows(file, tx, step, made)) file.suspectDamage()
@@ -137,9 +138,9 @@ const losesRows = (file: StoreFile, tx: FileTransaction, step: Step, made: Turn)
   losesSettled(tx.database, step, made) ||
   (step.claim !== null && isIdle(step, made) && file.mayLook(!made.nextInMs) && losesDue(tx, step.owner, step.claim))
 
-const countsOf: typeof ownCountsByName = (database, principal) => ({
-  ...ownCountsByName(database, principal),
-  bytes: bytesOf(database, principal),
+const countsOf: typeof reads.countsOf = (database, principal) => ({
+  ...ownLanesByName(database, principal),
+  ...ownShare(database, principal),
 })
 
 /** Only enqueues wait for the disk: see above. */

@@ -1,4 +1,4 @@
-/** Callers who wait for a task: what they get, and when they stop waiting. Each promise settles once (S22). */
+/** Waiting callers of a task: what they get, and when they stop waiting. Each promise settles once (S22). */
 
 import type { Emitter } from '../api/emitter.ts'
 import { RedriveError } from '../api/errors.ts'
@@ -22,7 +22,7 @@ export function detachCaller(task: Task): Waiter | undefined {
   return waiter
 }
 
-/** Gives the caller the last answer, else its own last error, else `otherwise()`; without a caller, lets go of the answer. */
+/** Gives the caller the last answer, else its own last error, else `otherwise()`; without a caller, drops the answer. */
 export function answer(task: Task, otherwise: () => unknown): void {
   const { last, joined } = task
   if (!task.waiter && joined.length === 0) {

@@ -1,5 +1,5 @@
 /**
- * The part of a task that it has once something has come of it: a caller, an attempt, a lease, an end. Of tasks that were handed over and
+ * The part of a task that it has once something has come of it: a caller, an attempt, a lease, an end. Of tasks that
  * wait, there may be a million, and they share one that says that nothing has.
  */
 
@@ -11,7 +11,7 @@ import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import type { HistoryEntry } from './history.ts'
 
-/** A caller who waits for the answer. */
+/** A caller that waits for the answer. */
 export interface Waiter {
   resolve(value: unknown): void
   reject(error: unknown): void

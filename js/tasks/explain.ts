@@ -25,7 +25,7 @@ export function explain(task: Task, gateStatus: GateStatus | undefined, now: num
   return decisions
 }
 
-/** A task as far as its decisions are told. */
+/** A task as far as its decisions name it. */
 export interface DescribedTask {
   /** Method and target, without the query. */
   readonly what: string

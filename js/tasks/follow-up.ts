@@ -1,5 +1,5 @@
 /**
- * Reads from a ruling what becomes of its task: the line for the log, and what listeners are told. One reading for tasks in
+ * Reads from a ruling what becomes of its task: the line for the log, and what listeners hear. One reading for tasks in
  * memory and for those in a store; each side then acts on it in its own way.
  */
 
@@ -45,7 +45,7 @@ function kindOf({ verdict, why, attemptNumber }: Ruling, parks: boolean): Follow
   return why?.refunded && attemptNumber > 0 ? 'released' : 'retry'
 }
 
-/** Shows a task to those who are told of it. */
+/** Shows a task to its listeners. */
 export interface Shows {
   show(task: Task): RetryTask
 }

@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
   ],
   wait_exceeded: [
     'the next attempt would have come later than its caller waits (waitMs), or another principal is there (setPrincipal)',
-    "raise waitMs, or hand the call over: queue.enqueue(...) or mode: 'defer'",
+    "raise waitMs, or do not wait: queue.enqueue(...) or mode: 'defer'",
   ],
   not_retryable: [
     'another attempt would end the same way, or might do harm',
@@ -46,11 +46,11 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
   ],
   circuit_open: [
     'the circuit of its origin is open, and its caller waits for an answer',
-    "make the call again later, or hand it over: queue.enqueue(...) or mode: 'defer'",
+    "make the call again later, or do not wait: queue.enqueue(...) or mode: 'defer'",
   ],
   closed: [
     'its queue was closed while its caller waited',
-    `make the call again, or ${PUT_BACK}; what is handed over, by queue.enqueue(...) or mode: 'defer', outlives a queue that is durable`,
+    `make the call again, or ${PUT_BACK}; a call by queue.enqueue(...) or mode: 'defer' outlives a queue that is durable`,
   ],
 }
 

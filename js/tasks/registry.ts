@@ -55,7 +55,7 @@ class Ended {
 }
 
 /**
- * Dead letters whose caller has been told the outcome, as calls that wait for an answer are. Nothing accepted would be lost
+ * Dead letters whose caller has the outcome, as those of awaited calls. Nothing accepted would be lost
  * with one, so they take no room from new tasks, and only so many are kept.
  */
 const MOST_TOLD = 1_000
@@ -118,7 +118,7 @@ export class Registry {
     return this.#all.get(taskId)
   }
 
-  /** Notes that a task has ended. 'dead': it is kept as a dead letter; 'told': as one whose caller has the outcome. */
+  /** Notes that a task has ended. 'dead': it is kept as a dead letter; `told`: as one whose caller has the outcome. */
   end(task: Task, as: 'ended' | 'dead' | 'told', now: number): void {
     task.endedAt = now
     const tasks = as === 'ended' ? this.#ended : this.#dead

@@ -3,7 +3,7 @@
 import type { ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import { answeredOf } from '../call/fetch-repeat.ts'
-import { hasRetryAfter, type RepeatAnswer } from '../call/transport.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import {
   MARK_SEE_OTHER,
   OUTCOME_REDIRECT_REFUSED,
@@ -147,16 +147,23 @@ export class Rulings {
     this.#shown = shown
   }
 
+  /** The meaning of a caller's own first attempt, `CLASS_*`. */
+  classify(
+    { outcome, status, answer }: Finished<RepeatAnswer>,
+    policy: FirstPolicy,
+    flags: number,
+    now: number,
+  ): number {
+    const { asked } = serverDelayOf(this.#engine, answer, policy.retryableStatusCodes, now)
+    return this.#policies.with(policy, (handle) => this.#core.classify(handle, outcome, status, flags, asked))
+  }
+
   /** Tells the core how an attempt of `task` has ended. */
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
     const { outcome, status, durationMs, answer, error, said } = finished
     const { call, overlay, slot } = task
-    const { serverDelayMs, rateLimitMs, partitioned } = serverDelayOf(
-      this.#engine,
-      answer,
-      call?.policy.retryableStatusCodes ?? [],
-      now,
-    )
+    const listed = call?.policy.retryableStatusCodes ?? []
+    const { serverDelayMs, rateLimitMs, partitioned, asked } = serverDelayOf(this.#engine, answer, listed, now)
     const unusable = serverDelayMs < 0
     const verdict = this.#verdicts.settle({
       now,
@@ -170,7 +177,7 @@ export class Rulings {
       unusable,
       said: saidOf(said),
       delayMs: said?.delayMs ?? Number.NaN,
-      asked: hasRetryAfter(answer),
+      asked,
       replayed: status >= 400 && isReplayed(answer),
     })
     const verdicts = this.#verdicts

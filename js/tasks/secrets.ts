@@ -1,5 +1,5 @@
 /**
- * Secrets of a request, which no text about it may contain (S12). A token without a form cannot be told from other words, but in
+ * Secrets of a request, which no text about it may contain (S12). A token without a form looks like other words, but in
  * texts about this request it can: it is known which values of it are secrets.
  */
 

@@ -117,7 +117,7 @@ export class Task {
     this.mark(ANNOUNCED, is)
   }
 
-  /** A call with its key was handed over while its caller waited: it goes on without that caller. */
+  /** A call with its key was enqueued while its caller waited: it goes on without that caller. */
   get isHandedOver(): boolean {
     return this.is(HANDED_OVER)
   }

@@ -1,4 +1,4 @@
-/** A clock that moves only when told. */
+/** A clock that moves only when a test moves it. */
 
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { nextTurn } from '../platform/turn.ts'

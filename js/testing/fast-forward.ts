@@ -1,11 +1,10 @@
-/** Fake time for a queue that runs on the platform's timers, which Vitest, Jest or Sinon has replaced. */
+/** Fake time for queues that run on the platform's timers, which Vitest, Jest or Sinon has replaced. */
 
-import { MAX_TIMER_MS } from '../platform/clock.ts'
+import { type FakeTimers, fakeTimers, MAX_TIMER_MS } from '../platform/clock.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import { settle } from './clock.ts'
 
-/** The fake timers of all three: they stand on one library. */
-interface FakeTimers {
+interface Driven extends FakeTimers {
   nextAsync(): Promise<number>
   tickAsync(ms: number): Promise<number>
   /** The platform's own, where it is replaced. */
@@ -17,17 +16,18 @@ interface FakeTimers {
 const [SECOND, TEN_SECONDS] = [44, 141]
 
 /**
- * Lets `ms` of fake time pass, and real I/O between two timers: the core loads, for which it has ten seconds of real time, and each
- * attempt in flight gets its answer, if it comes within one. Throws a TypeError where no fake timers are on.
+ * Lets `ms` of fake time pass, and real I/O between two timers. The queues that were called since the timers are fake load their cores, for which
+ * they have ten seconds of real time, and each of their attempts in flight gets its answer, if it comes within one. Throws a TypeError where no
+ * fake timers are on.
  *
  * @example
  * vi.useFakeTimers()
  * const answer = queue.fetch('https://api.example.com/orders')
- * await fastForward(queue, 1_000)
+ * await fastForward(1_000)
  * expect((await answer).status).toBe(200)
  */
-export async function fastForward(queue: RetryQueue, ms: number): Promise<void> {
-  const { clock } = setTimeout as { readonly clock?: FakeTimers }
+export async function fastForward(ms: number): Promise<void> {
+  const clock = fakeTimers() as Driven | undefined
   if (!clock) {
     const how = "vi.useFakeTimers(), jest.useFakeTimers() or Sinon's useFakeTimers()"
     throw new TypeError(`fastForward: expected fake timers: call ${how} first, or give the queue a fakeClock()`)
@@ -37,7 +37,7 @@ export async function fastForward(queue: RetryQueue, ms: number): Promise<void> 
   // it takes no time, and Node's own fetch goes on by it
   if (clock._setImmediate) host.setImmediate = clock._setImmediate
   try {
-    const work = new UnderWay(queue, clock)
+    const work = new UnderWay(clock)
     await work.end()
     for (let left = ms; left >= 0; left -= MAX_TIMER_MS) {
       let isOver = false
@@ -55,15 +55,13 @@ export async function fastForward(queue: RetryQueue, ms: number): Promise<void> 
   }
 }
 
-/** The work of a queue that takes real time. */
+/** The work of queues that takes real time. */
 class UnderWay {
-  readonly #queue: RetryQueue
-  readonly #clock: FakeTimers
+  readonly #clock: Driven
   /** Attempts begun when what is under way was last waited for in vain. */
   #hung = -1
 
-  constructor(queue: RetryQueue, clock: FakeTimers) {
-    this.#queue = queue
+  constructor(clock: Driven) {
     this.#clock = clock
   }
 
@@ -71,26 +69,47 @@ class UnderWay {
   async end(): Promise<void> {
     // as a function of its own: a browser's takes no other object for `this`
     const later = this.#clock._setTimeout ?? setTimeout
-    let isIdle = false
-    let isLoading = true
-    const idle = () => {
-      isIdle = true
-    }
-    const loaded = () => {
-      isLoading = false
-    }
-    this.#queue.idle().then(idle, idle)
-    this.#queue.ready.then(loaded, loaded)
+    const watched = new Map<object, Watched>()
     for (let looks = 0; ; looks++) {
       // what is due at this very moment
       await this.#clock.tickAsync(0)
       await settle((then) => later(then, 0))
-      const { inFlight, depth, attempts } = this.#queue.stats({ allPrincipals: true })
-      // a call that is no task is at its first attempt
-      const isBusy = isLoading || (!isIdle && (inFlight > 0 || depth === 0))
-      if (!isBusy || attempts === this.#hung) return
-      if (looks === (isLoading ? TEN_SECONDS : SECOND)) this.#hung = attempts
+      for (const queue of this.#clock.redrive ?? []) {
+        if (!watched.has(queue)) watched.set(queue, new Watched(queue as RetryQueue))
+      }
+      const all = [...watched.values()]
+      const attempts = all.reduce((sum, { stats }) => sum + stats.attempts, 0)
+      if (!all.some(({ isBusy }) => isBusy) || attempts === this.#hung) return
+      if (looks === (all.some(({ isLoading }) => isLoading) ? TEN_SECONDS : SECOND)) this.#hung = attempts
       await new Promise((resolve) => later(resolve, looks))
     }
+  }
+}
+
+class Watched {
+  readonly #queue: RetryQueue
+  #isIdle = false
+  isLoading = true
+
+  constructor(queue: RetryQueue) {
+    this.#queue = queue
+    const idle = () => {
+      this.#isIdle = true
+    }
+    const loaded = () => {
+      this.isLoading = false
+    }
+    queue.idle().then(idle, idle)
+    queue.ready.then(loaded, loaded)
+  }
+
+  get stats() {
+    return this.#queue.stats({ allPrincipals: true })
+  }
+
+  get isBusy(): boolean {
+    const { inFlight, depth } = this.stats
+    // a call that is no task is at its first attempt
+    return this.isLoading || (!this.#isIdle && (inFlight > 0 || depth === 0))
   }
 }

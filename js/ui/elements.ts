@@ -1,7 +1,7 @@
 /** The elements as a page sees them: properties and events, without the library that they are made with, whose types a page need not have. */
 
-import type { RetryPolicy } from '../api/policy.ts'
-import type { RetryQueue } from '../queue/queue.ts'
+import type { RetryQueue } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
 import type { InspectorSource } from './inspector/source.ts'
 
 /** A view of the lab. */

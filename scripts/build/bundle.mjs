@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 import { writeChunks } from './chunks.mjs'
-import { entries, required } from './entries.mjs'
+import { entries, required, uncut } from './entries.mjs'
 
 /** Workers take the modules as files beside the code, by a static import; all chunks lie in one folder. */
 const wasmBesideTheCode = {
@@ -26,7 +26,7 @@ const wasmBesideTheCode = {
 export const inward =
   'addedCrossOrigin admission afterFailure allDead allowed also announced announcer answer answerDeferred ' +
   'applyLimits askAt asksToPersist assertStays beforeSending begin callerLeft callers cancelRequested checks ' +
-  'controller declaredAt deliver discard draw each early emit endWait events expected failingSinceAt failure final ' +
+  'controller declaredAt deliver discard draw each early emit endWait events failingSinceAt failure final ' +
   'finished flushOrders flushRows giveBack giveUp got guard hasBody hasErased hasLooked inside isAvailable ' +
   'isAway isChecked isClaiming isClosing isCurrent isDirty isDurable isFinal isGone isGuarding isHandedOver isHome ' +
   'isLeader isLeft isMute isOptimistic isOver isOwnLane isPatient isReplay isStolen isStores isSuspended isTrapped isUnsigned ' +
@@ -96,5 +96,5 @@ export async function bundle(outdir) {
   }).catch((error) => {
     throw new StepError(error.message) // its stack is the bundler's own
   })
-  await writeChunks(made, { entries, required }, outdir, /\.wasm$|^(node|cloudflare):|^@opentelemetry/)
+  await writeChunks(made, { entries, required, uncut }, outdir, /\.wasm$|^(node|cloudflare):|^@opentelemetry/)
 }

@@ -95,8 +95,17 @@ async function writeRequired(bundle, moduleOf, outdir) {
   await bundle.close()
 }
 
-/** Writes what esbuild has made of each module to `outdir`, in few files. `entries`, `required`: name in the package -> module. */
-export async function writeChunks({ outputFiles, metafile }, { entries, required }, outdir, external) {
+/** The chunks that Rollup makes of shared modules: module -> name of its chunk, and that -> the chunk. */
+async function chunksOf(bundle, groups) {
+  const { output } = await bundle.generate({ manualChunks: (file) => groups.get(file), onlyExplicitManualChunks: true })
+  await bundle.close()
+  const shared = output.filter(({ type, isEntry, name }) => type === 'chunk' && !isEntry && !(name in GROUPS))
+  const named = new Map(shared.map((chunk) => [`kept ${chunk.fileName}`, chunk]))
+  return { named, of: new Map([...named].flatMap(([name, { moduleIds }]) => moduleIds.map((id) => [id, name]))) }
+}
+
+/** Writes what esbuild has made of each module to `outdir`, in few files. `entries`, `required`: name in the package -> module. `uncut`: see entries.mjs. */
+export async function writeChunks({ outputFiles, metafile }, { entries, required, uncut }, outdir, external) {
   const texts = new Map(outputFiles.map(({ path, text }) => [path, text]))
   const files = new Map()
   const moduleOf = new Map()
@@ -129,17 +138,20 @@ export async function writeChunks({ outputFiles, metafile }, { entries, required
         throw new StepError(message)
       },
     })
+  const called = ({ name, facadeModuleId, moduleIds }) =>
+    name in GROUPS ? name : nameOf(moduleOf.get(facadeModuleId ?? moduleIds.at(-1)) ?? 'helpers')
+  const { [uncut]: _, ...others } = entries
+  const kept = await chunksOf(await rolled(inputs(others), [fromMemory]), groups)
   const bundle = await rolled(inputs(entries), [fromMemory])
   await bundle.write({
     dir: outdir,
-    chunkFileNames: ({ name, facadeModuleId, moduleIds }) =>
-      `${name in GROUPS ? name : nameOf(moduleOf.get(facadeModuleId ?? moduleIds.at(-1)) ?? 'helpers')}-[hash].js`,
+    chunkFileNames: (chunk) => `${called(kept.named.get(chunk.name) ?? chunk)}-[hash].js`,
     hashCharacters: 'base36',
     // the import of what an import imports: bundlers warn of it, since it has no effect
     hoistTransitiveImports: false,
-    manualChunks: (file) => groups.get(file),
+    manualChunks: (file) => groups.get(file) ?? kept.of.get(file),
     onlyExplicitManualChunks: true,
-    sourcemap: true,
+    sourcemap: 'hidden',
     plugins: [minified('esm')],
   })
   await bundle.close()

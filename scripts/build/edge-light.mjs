@@ -4,7 +4,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StepError } from '../lib/steps.mjs'
-import { withoutSourceMap } from './source-maps.mjs'
 
 /** File that the `edge-light` condition picks -> the file it is made from. */
 export const edgeEntries = {
@@ -40,6 +39,6 @@ export function edgeLight(folder) {
   for (const [file, found] of reaching) {
     if (!found) continue
     const code = read(file).replace(imports, (_, before, name, after) => `${before}./${renamed(name)}${after}`)
-    writeFileSync(join(folder, renamed(file)), withoutSourceMap(code))
+    writeFileSync(join(folder, renamed(file)), code)
   }
 }

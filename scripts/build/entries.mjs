@@ -1,5 +1,5 @@
-// The entries of the package, once: the bundle, the declarations and the check of what runs everywhere are made from this list.
-// A new one needs a line here, an export in pkg-template/package.json, and, if it is for Node alone, its place in `nodeOnly`
+// The entries of the packages, once: the bundles, the declarations and the check of what runs everywhere are made from these lists.
+// A new one needs a line here, an export in its manifest in pkg-template/, and, if it is for Node alone, its place in `nodeOnly`
 // and in the two tsconfig.build files.
 
 /** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `*.page`. */
@@ -32,18 +32,20 @@ export const entries = {
   'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
   'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
   'compat-workbox': 'js/compat/workbox.ts',
+  internal: 'js/internal.ts',
+  'internal.node': 'js/internal.node.ts',
 }
 
-/** Not for `require`: a service worker and Workers load modules alone. */
-const MODULES_ALONE = /\.page$|workerd$|^(service-worker|cloudflare|compat-workbox)$/
+/** Not for `require`: a service worker and Workers load modules alone, and so do the other two packages. */
+const MODULES_ALONE = /\.page$|workerd$|^(service-worker|cloudflare|compat-workbox|internal.*)$/
 
 /** Those that Jest can load, too, by `require`: see docs/adr/0005-esm-only.md. */
 export const required = Object.fromEntries(Object.entries(entries).filter(([name]) => !MODULES_ALONE.test(name)))
 
-/** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */
+/** `@redrive/service`. Name in the package -> source. */
 export const serviceEntries = { service: 'js/service.ts', cli: 'js/cli.ts' }
 
-/** The custom elements, bundled with Lit and uPlot: the entry, its stand-in on a server, the sources, and the Worker of the lab. */
+/** `@redrive/ui`: the entry, its stand-in on a server, the sources, and the Worker of the lab. */
 export const uiEntries = {
   ui: 'js/ui.ts',
   'ui.server': 'js/ui.server.ts',
@@ -51,5 +53,8 @@ export const uiEntries = {
   'ui-worker': 'js/ui-worker.ts',
 }
 
+/** An entry whose needs cut no file of the package in two: what it takes of a file that pages load would compress worse for them. */
+export const uncut = 'internal.node'
+
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
-export const nodeOnly = ['node', 'sqlite', 'redis', 'express', 'fastify', 'grpc', 'undici']
+export const nodeOnly = ['node', 'internal.node', 'sqlite', 'redis', 'express', 'fastify', 'grpc', 'undici']

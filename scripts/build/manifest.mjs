@@ -1,4 +1,4 @@
-// Makes the manifest of the package: its version is the crate's, and its addresses are made from one, the repository's.
+// Makes the manifests of the three packages: their version is the crate's, and their addresses are made from one, the repository's.
 import { readFileSync } from 'node:fs'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
@@ -31,21 +31,19 @@ function withRequire([path, conditions]) {
   return [path, { types, workerd, 'edge-light': edge, require, ...module }]
 }
 
-export function manifest(env = process.env) {
+/** `name`: the folder of its template. What stands on the queue asks for the very version that it was built with, whose `redrive/internal` it uses. */
+export function manifest(name = 'redrive', env = process.env) {
   const address = repository(env)
   const addresses = {
     homepage: `${address}#readme`,
     repository: { type: 'git', url: `git+${address}.git` },
     bugs: { url: `${address}/issues` },
   }
-  const {
-    name,
-    version: _,
-    description,
-    keywords,
-    exports,
-    ...rest
-  } = JSON.parse(readFileSync(at('pkg-template', 'package.json'), 'utf8'))
-  const entries = Object.fromEntries(Object.entries(exports).map(withRequire))
-  return { name, version: version(), description, keywords, ...addresses, exports: entries, ...rest }
+  const template = JSON.parse(readFileSync(at('pkg-template', name, 'package.json'), 'utf8'))
+  const { name: full, version: _, description, keywords, exports, dependencies, ...rest } = template
+  const head = { name: full, version: version(), description, keywords, ...addresses }
+  if (name === 'redrive') {
+    return { ...head, exports: Object.fromEntries(Object.entries(exports).map(withRequire)), ...rest }
+  }
+  return { ...head, exports, ...rest, dependencies: { ...dependencies, redrive: version() } }
 }

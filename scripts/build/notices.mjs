@@ -103,12 +103,15 @@ function packageNotices(folders) {
   })
 }
 
-/** Groups crates of one text, since most of them share it. `bundled`: folders of the packages that are in the retry service. */
-export async function notices(bundled) {
+/**
+ * Groups crates of one text, since most of them share it. `what`: the files of a package that hold code of others. `bundled`: folders of the npm packages
+ * that are in them, beside the crates.
+ */
+export async function notices(what, bundled = []) {
   const groups = new Map()
-  const add = ({ what, licence, text }) => {
-    const group = groups.get(text) ?? { licence, crates: [] }
-    group.crates.push(what)
+  const add = ({ what: part, licence, text }) => {
+    const group = groups.get(text) ?? { licence, parts: [] }
+    group.parts.push(part)
     groups.set(text, group)
   }
   for (const crate of await linkedCrates()) {
@@ -122,8 +125,8 @@ export async function notices(bundled) {
   }
   packageNotices(bundled).forEach(add)
   const rust =
-    'The standard library of Rust (https://github.com/rust-lang/rust), MIT OR Apache-2.0, is part of each module.'
-  const parts = [...groups].map(([text, { licence, crates }]) => `${crates.join('\n')}\n\n${licence}\n\n${text}`)
-  const head = `redrive.wasm, redrive-keys.wasm, the module of the lab and the code that carries them contain code of the crates below.\ncli.js, service.js and service-*.js contain code of the npm packages below. All other code of the package is its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
-  return `${[head, ...parts].join(`\n\n${'-'.repeat(78)}\n\n`)}\n`
+    'The standard library of Rust (https://github.com/rust-lang/rust), MIT OR Apache-2.0, is part of each module of WebAssembly.'
+  const texts = [...groups].map(([text, { licence, parts }]) => `${parts.join('\n')}\n\n${licence}\n\n${text}`)
+  const head = `${what} contain code of what is listed below. All other code of the package is its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
+  return `${[head, ...texts].join(`\n\n${'-'.repeat(78)}\n\n`)}\n`
 }

@@ -1,9 +1,8 @@
-// Makes the declarations of the package from js/: the output of tsc, reduced to the files that the entries reach.
+// Makes the declarations of the packages from js/: the output of tsc, reduced to the files that the entries of each reach.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { at, packageBin, root } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
-import { entries, serviceEntries, uiEntries } from './entries.mjs'
 
 const relativeSpecifier = /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]+)(['"])/g
 
@@ -13,13 +12,19 @@ export const withJsSpecifiers = (text) =>
 
 const importsOf = (text) => [...text.matchAll(relativeSpecifier)].map((match) => match[2])
 
-export async function declarations(outdir) {
-  const emitted = at('target', 'types')
+const emitted = at('target', 'types')
+
+/** Has tsc write what `declarations` picks from. */
+export async function emitDeclarations() {
   rmSync(emitted, { recursive: true, force: true })
   for (const project of ['tsconfig.build.json', 'tsconfig.build-node.json']) {
     await run(process.execPath, [packageBin('typescript', 'bin/tsc'), '-p', at(project)], { cwd: root })
   }
-  const queue = [...Object.values(entries), serviceEntries.service, uiEntries.ui, uiEntries['ui-sources']]
+}
+
+/** `sources`: of the entries. */
+export function declarations(outdir, sources) {
+  const queue = sources
     .map((source) => join(emitted, relative('js', source).replace(/\.ts$/, '.d.ts')))
     .filter((path) => !path.includes('.workerd.'))
   const seen = new Set()
@@ -35,8 +40,11 @@ export async function declarations(outdir) {
     writeFileSync(target, text)
     for (const specifier of importsOf(text)) queue.push(join(dirname(path), specifier.replace(/\.(c?)js$/, '.d.$1ts')))
   }
+}
+
+/** Declares the two modules: a WebAssembly.Module, which has no members, by a name that is also known without the DOM library. */
+export function moduleDeclarations(outdir) {
   for (const name of ['redrive', 'redrive-keys']) {
-    // a WebAssembly.Module, which has no members, by a name that is also known without the DOM library
     writeFileSync(join(outdir, `${name}.wasm.d.ts`), 'declare const module: object\nexport default module\n')
   }
 }

@@ -1,17 +1,20 @@
-// Bundles redrive/ui: the elements with Lit and uPlot in them, so that a page installs nothing else. The core is not bundled but imported from
-// the package, the same file as everybody's; what only the lab needs lies in files that are loaded when it is asked for.
+// Bundles @redrive/ui: the elements with their own modules alone, which import Lit, uPlot and the queue from the packages that the manifest declares. And once
+// more with all of that inside, for the page that the service shows: a browser that asks a server for files resolves no names of packages.
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
 import { build } from 'esbuild'
-import { at } from '../lib/paths.mjs'
+import { at, root } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 import { uiEntries } from './entries.mjs'
 import { packagesIn } from './service.mjs'
 
-const core = {
-  name: 'core',
+/** The style sheet of uPlot is text in the code: no bundler takes a style sheet of a package as text without being told. */
+const outside = {
+  name: 'outside',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/core\.ts$/ }, ({ importer, path }) =>
-      importer === at('js', 'ui.ts') ? { path: path.replace('.ts', '.js'), external: true } : undefined,
+    onResolve({ filter: /^(redrive|lit|uplot)(\/|$)/ }, ({ path }) =>
+      path.endsWith('.css') ? undefined : { path, external: true },
     )
   },
 }
@@ -34,12 +37,36 @@ const tightened = (sheet) =>
     .replace(/ ?([{};,]) ?/g, '$1')
     .replaceAll(': ', ':')
 
-/** Writes the files, and gives the folders in node_modules of the packages that are in them. */
-export async function bundleUi(outdir) {
-  const { metafile } = await build({
+/** The queue of the page is the sources', with what `redrive` and `redrive/internal` have in pages: of the class the elements know the type alone. */
+const inside = {
+  name: 'inside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^redrive$/ }, () => ({ path: at('js', 'exports.ts') }))
+    onResolve({ filter: /^redrive\/internal$/ }, () => ({ path: at('js', 'internal.ts') }))
+  },
+}
+
+/** The files of a bundle that `names` load, at once or later: the bundler makes one for each `import()` that it has seen, also where it has left that out. */
+function loaded(outputs, names) {
+  const found = new Set()
+  const visit = (name) => {
+    if (found.has(name)) return
+    found.add(name)
+    for (const { path, external } of outputs[name].imports) if (!external) visit(path)
+  }
+  for (const [name, { entryPoint }] of Object.entries(outputs)) if (names.includes(entryPoint)) visit(name)
+  return found
+}
+
+/** Writes the files, and gives the folders in node_modules of the packages that are in them. `isWhole`: with all that they stand on. */
+export async function bundleUi(outdir, isWhole = false) {
+  const { 'ui.server': onServer, ...inPage } = uiEntries
+  const entryPoints = isWhole ? inPage : uiEntries
+  const { metafile, outputFiles } = await build({
     absWorkingDir: at(),
-    entryPoints: uiEntries,
+    entryPoints,
     outdir,
+    write: false,
     metafile: true,
     bundle: true,
     splitting: true,
@@ -53,12 +80,14 @@ export async function bundleUi(outdir) {
     loader: { '.css': 'text' },
     chunkNames: 'ui-[hash]',
     logLevel: 'silent',
-    plugins: [core, tight],
+    plugins: [isWhole ? inside : outside, tight],
   }).catch((error) => {
     throw new StepError(error.message) // its stack is the bundler's own
   })
+  const names = loaded(metafile.outputs, Object.values(entryPoints))
+  mkdirSync(outdir, { recursive: true })
+  for (const { path, contents } of outputFiles) {
+    if (names.has(relative(root, path).replaceAll('\\', '/'))) writeFileSync(path, contents)
+  }
   return packagesIn(metafile)
 }
-
-/** The files of the elements in a package: the entry, and what is loaded later. */
-export const isUiFile = (name) => /^ui(-worker|-[A-Z0-9]{8})?\.js$/.test(name)

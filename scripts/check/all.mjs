@@ -49,6 +49,9 @@ async function publishable() {
 
 let sizes = ''
 
+/** The folders that the build makes. */
+const packages = ['pkg', 'pkg-service', 'pkg-ui']
+
 const ofCargo = [
   ['rustfmt', () => cargo('fmt', '--all', '--check')],
   ['clippy', () => cargo('clippy', '--workspace', '--all-targets', '--', '-Dwarnings')],
@@ -101,13 +104,19 @@ const ofTheBuilt = [
       sizes = await checkSizes()
     },
   ],
-  ['publint', () => program('publint', 'src/cli.js', at('pkg'), '--strict', '--pack', 'npm')],
+  [
+    'publint',
+    async () => {
+      for (const name of packages) await program('publint', 'src/cli.js', at(name), '--strict', '--pack', 'npm')
+    },
+  ],
   [
     'attw',
-    () => {
+    async () => {
       // one declaration for both forms of an entry: TypeScript lets CommonJS require an ES module, as Node does
       const options = ['--profile', 'esm-only', '--ignore-rules', 'false-esm', '--no-color']
-      return program('@arethetypeswrong/cli', 'dist/index.js', '--pack', at('pkg'), ...options)
+      for (const name of packages)
+        await program('@arethetypeswrong/cli', 'dist/index.js', '--pack', at(name), ...options)
     },
   ],
 ]

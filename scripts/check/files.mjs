@@ -37,7 +37,8 @@ const belongsInRoot = (name) =>
 /** Refuses published and committed files that name a folder of the machine they were made on. */
 export function checkMachinePaths() {
   const faults = []
-  for (const path of filesUnder([at('pkg')])) {
+  const isLinked = (path) => path.includes('/node_modules')
+  for (const path of filesUnder([at('pkg'), at('pkg-service'), at('pkg-ui')], isLinked)) {
     for (const found of machinePaths(readFileSync(path))) faults.push(`${relative(root, path)}: ${found}`)
   }
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })

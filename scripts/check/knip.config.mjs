@@ -1,4 +1,4 @@
-// The rule that knip holds the code to: an exported name of js/ is used in another file of the repository, or an entry of the package has it.
+// The rule that knip holds the code to: an exported name of js/ is used in another file of the repository, or an entry of a package has it.
 import { entries, serviceEntries, uiEntries } from '../build/entries.mjs'
 
 export default {

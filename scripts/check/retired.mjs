@@ -1,4 +1,4 @@
-// Names that this project has given up stay given up, and comments keep their form. A word that comes back brings its
+// Names that this project has given up stay given up, comments keep their form, and prose the words of docs/glossary.md. A word that comes back brings its
 // old ambiguity along: `pump` was a loop and a tab, `Desk` a class and two unrelated interfaces. Each name below stands
 // with the one to use instead. Doc comments begin with the thing itself, and name the actor: CONTRIBUTING.md, "Style".
 // `node scripts/check/retired.mjs js/durable src` lists the faults under these paths.
@@ -86,7 +86,7 @@ const isComment = (token) => token.startsWith('//') || token.startsWith('/*')
 const lineAt = (text, index) => text.slice(0, index).split('\n').length
 
 /** The code alone: comments and texts are blank, lines keep their numbers. */
-const codeOf = (text) => text.replace(tokens, (token) => token.replace(/[^\n]/g, ' '))
+const codeOf = (text) => without(text, tokens)
 
 /** @returns {string[]} one line for each use of a retired name in the TypeScript file at `path` */
 export function retiredNames(path, text) {
@@ -133,11 +133,14 @@ function lineComments(text, pattern, isDoc) {
   return found
 }
 
+const without = (text, pattern) => text.replace(pattern, (part) => part.replace(/[^\n]/g, ' '))
+
 /** The prose of a document, without what it quotes from a program. */
-const proseOf = (text) => {
-  const quoted = text.replace(/^```[\s\S]*?^```/gm, (block) => block.replace(/[^\n]/g, ''))
-  return quoted.split('\n').map((words, index) => ({ line: index + 1, words, isDoc: false }))
-}
+const withoutCode = (text) => without(text, /^```[\s\S]*?^```/gm)
+const proseOf = (text) =>
+  withoutCode(text)
+    .split('\n')
+    .map((words, index) => ({ line: index + 1, words, isDoc: false }))
 
 /** @returns {string[]} one line for each comment, or line of a document, at `path` that has not the form we keep */
 export function vagueComments(path, text) {
@@ -152,11 +155,103 @@ export function vagueComments(path, text) {
   })
 }
 
-/** README.md is to follow: its prose is another matter. */
-const judged = ['js', 'src', 'scripts', 'docs', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+/**
+ * The words that docs/glossary.md refuses: those in backquotes in the column 'not' or 'instead of'. `…` stands for up to four words.
+ * @returns {{ word: string, use: string, pattern: RegExp }[]}
+ */
+export function refusedWords(glossary) {
+  const rows = glossary.split('\n').filter((line) => /^\| [`a-z]/.test(line))
+  return rows.flatMap((row) => {
+    const [first, ...others] = row.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, ''))
+    const [cell, use] = first.startsWith('`') ? [first, others[0]] : [others.at(-1), first]
+    return [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => {
+      const pattern = word.replaceAll(' … ', "(?:[\\s-]+[\\w’']+){0,4}[\\s-]+").replaceAll(' ', '\\s+')
+      return { word, use, pattern: new RegExp(`(?<![\\w-])${pattern}(?![\\w-])`, 'gi') }
+    })
+  })
+}
+
+/** The texts of a program with their places: those in quotes, and templates without the code in their holes, which may hold further ones. */
+function shownIn(code) {
+  const found = []
+  let i = 0
+  const program = (isHole) => {
+    for (let depth = 0; i < code.length; i++) {
+      const start = i
+      if (code.startsWith('//', i)) i = (code.indexOf('\n', i) + code.length) % code.length
+      else if (code.startsWith('/*', i)) i = code.indexOf('*/', i + 2) + 1
+      else if (code[i] === '/' && /[(,=:[!&|?{};>]\s*$/.test(code.slice(Math.max(0, i - 40), i))) expression()
+      else if (code[i] === '`') template()
+      else if (code[i] === "'" || code[i] === '"') {
+        while (++i < code.length && code[i] !== code[start] && code[i] !== '\n') if (code[i] === '\\') i++
+        found.push({ index: start + 1, words: code.slice(start + 1, i) })
+      } else if (code[i] === '{') depth++
+      else if (code[i] === '}' && isHole && depth-- === 0) return
+    }
+  }
+  /** A regular expression: a quote or a slash in it begins nothing. */
+  const expression = () => {
+    for (let isClass = false; ++i < code.length && code[i] !== '\n' && (isClass || code[i] !== '/'); ) {
+      if (code[i] === '\\') i++
+      else if (code[i] === '[' || code[i] === ']') isClass = code[i] === '['
+    }
+  }
+  const template = () => {
+    const start = ++i
+    let words = ''
+    for (; i < code.length && code[i] !== '`'; i++) {
+      const from = i
+      if (code[i] === '\\') i++
+      else if (code.startsWith('${', i)) {
+        i += 2
+        program(true)
+      } else {
+        words += code[i]
+        continue
+      }
+      words += code.slice(from, i + 1).replace(/[^\n]/g, ' ')
+    }
+    found.push({ index: start, words })
+  }
+  program(false)
+  return found
+}
+
+const withoutQuotes = (text) => without(text, /`[^`\n]*`|\]\([^)\s]*\)/g)
+
+/** The prose of a file: a document, doc comments, and in TypeScript the texts that it shows. Nothing that they quote from a program. */
+function proseIn(path, text) {
+  const documented = path.endsWith('.md')
+    ? [{ line: 1, words: withoutCode(text) }]
+    : commentsOf(path, text).filter(({ isDoc }) => isDoc)
+  const prose = documented.map(({ line, words }) => ({ line, words: withoutQuotes(words) }))
+  if (!path.endsWith('.ts')) return prose
+  // a text of one word is a name, unless it is a label that people see
+  const isRead = /^js\/(ui|service\/cli)\//.test(path) ? /\w \w|^[A-Z][a-z]+$/ : /\w \w/
+  const shown = shownIn(text).filter(({ words }) => isRead.test(words))
+  return [...prose, ...shown.map(({ index, words }) => ({ line: lineAt(text, index), words }))]
+}
+
+/** @returns {string[]} one line for each use, in the prose of the file at `path`, of a word that the glossary refuses */
+export function refusedIn(path, text, refused) {
+  return proseIn(path, text).flatMap(({ line, words }) =>
+    refused.flatMap(({ use, pattern }) =>
+      [...words.matchAll(pattern)].map(({ 0: found, index }) => {
+        const at = `${path}:${line + lineAt(words, index) - 1}`
+        return `${at}: '${found.replace(/\s+/g, ' ')}' is not used, see docs/glossary.md: ${use}`
+      }),
+    ),
+  )
+}
+
+const judged = ['js', 'src', 'scripts', 'docs', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+
+/** The prose that users read; the decisions keep the words of their day. */
+const isForUsers = (path) => /^(js|src|docs)\/|^README/.test(path) && !/^docs\/(adr\/|glossary\.md)/.test(path)
 
 /** Every fault of the files under `folders`. */
 function faultsUnder(folders) {
+  const refused = refusedWords(readFileSync(at('docs/glossary.md'), 'utf8'))
   const files = filesUnder(
     folders.map((folder) => at(folder)),
     isGenerated,
@@ -166,7 +261,11 @@ function faultsUnder(folders) {
     .flatMap((file) => {
       const path = relative(root, file).replaceAll('\\', '/')
       const text = readFileSync(file, 'utf8')
-      return [...(path.endsWith('.ts') ? retiredNames(path, text) : []), ...vagueComments(path, text)]
+      return [
+        ...(path.endsWith('.ts') ? retiredNames(path, text) : []),
+        ...vagueComments(path, text),
+        ...(isForUsers(path) ? refusedIn(path, text, refused) : []),
+      ]
     })
 }
 

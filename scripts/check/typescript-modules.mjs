@@ -70,6 +70,10 @@ export function typescriptGraph() {
   )
 }
 
+/** Folders and entries of the other two packages. They take the queue by the names of its entries, as their users' programs do. */
+const APART = /^(service|cli|ui|ui\.server|ui-sources|ui-worker)(\/|$)/
+const isOfQueue = (name) => /^redrive(\/|$)/.test(name)
+
 /** Lists what would bring Node, a package or generated code to where it must not be. */
 export function portability(graph = typescriptImports()) {
   const faults = []
@@ -86,7 +90,13 @@ export function portability(graph = typescriptImports()) {
   }
   for (const entry of portable) visit(entry, [])
   for (const [module, used] of graph) {
-    if (module.startsWith('core/')) continue
+    const isApart = APART.test(module)
+    for (const { name, isOwn } of used) {
+      if (isApart && isOwn && !APART.test(name) && !isGenerated(name))
+        faults.push(`js/${module} imports ${name} by its path; what it needs of the queue is in redrive/internal`)
+      if (!isApart && isOfQueue(name)) faults.push(`js/${module} imports '${name}', of which it is a part`)
+    }
+    if (module.startsWith('core/') || module === 'ui/engine/lab') continue
     if (used.some(({ name, isType }) => !isType && isGenerated(name) && !isCodes(name))) {
       faults.push(`js/${module} runs generated code; only js/core/ does`)
     }

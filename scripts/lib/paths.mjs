@@ -14,7 +14,7 @@ export const wasmTargetDir = at('target', 'wasm')
 export const toolsTargetDir = at('target', 'tools')
 export const generated = at('js', 'core', 'generated')
 /**
- * The modules: one that every queue runs on, one for content keys and canonical JSON, and one for the lab of `redrive/ui`. Each is
+ * The modules: one that every queue runs on, one for content keys and canonical JSON, and one for the lab of `@redrive/ui`. Each is
  * its crate with the feature `<name>-module`.
  */
 export const moduleCrates = { queue: 'redrive', keys: 'redrive', lab: 'sim' }

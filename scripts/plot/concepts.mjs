@@ -85,12 +85,12 @@ const keys = () => {
   return picture({
     height: 296,
     title: 'A key for each call, or one that the caller gives',
-    desc: 'Two clicks are two calls with two random keys, so two orders. The same event handed over twice under its own id has one key, so there is one task and one order.',
+    desc: 'Two clicks are two calls with two random keys, so two orders. The same event enqueued twice under its own id has one key, so there is one task and one order.',
     parts: [
       text(20, 32, 'two clicks: each call has a key of its own', 'name'),
       ...row(46, 'click', '7f3a…', 'order 1', 'green'),
       ...row(92, 'click', 'c04d…', 'order 2', 'green'),
-      text(20, 176, 'one event, handed over twice under its own id', 'name'),
+      text(20, 176, 'one event, enqueued twice under its own id', 'name'),
       ...row(190, 'event 2041', 'evt_2041', 'order 3', 'blue'),
       box(20, 236, 150, 34),
       text(95, 258, 'event 2041', 'mid'),

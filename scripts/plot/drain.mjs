@@ -1,4 +1,4 @@
-// `node scripts/plot/drain.mjs`: draws docs/drain.svg from target/drain.json, which `npm run bench -- drain` leaves there; or from
+// `node scripts/plot/drain.mjs`: draws target/drain.svg from target/drain.json, which `npm run bench -- drain` leaves there; or from
 // another file that is named.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { at } from '../lib/paths.mjs'
@@ -54,4 +54,4 @@ const drawing = picture({
   series: { ours: 'green', theirs: 'grey', lost: 'red' },
   parts: [legend(62, names), ...parts],
 })
-writeFileSync(at('docs', 'drain.svg'), drawing)
+writeFileSync(at('target', 'drain.svg'), drawing)

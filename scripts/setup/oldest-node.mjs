@@ -1,12 +1,12 @@
-// Gets the oldest Node that the package runs on, for the tests of its program: ours is a later one.
+// Gets the oldest Node that the service runs on, for the tests of its program: ours is a later one.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { at } from '../lib/paths.mjs'
 import { StepError, step } from '../lib/steps.mjs'
 import { npm } from './npm.mjs'
 
-/** The first of `engines.node` in pkg-template/package.json that npm has as a package. */
-const VERSION = '22.13.1'
+/** The first of `engines.node` in pkg-template/service/package.json. */
+const VERSION = '22.19.0'
 const folder = at('.tools', 'oldest-node')
 const platform = process.platform === 'win32' ? 'win' : process.platform
 const name = `node-${platform}-${process.arch}`

@@ -7,6 +7,7 @@
 use redrive::error::PolicyError;
 use redrive::policy::Policy;
 use wasm_bindgen::prelude::*;
+use web_sys::Performance;
 
 use crate::crowd::chart::Crowd;
 use crate::crowd::draws::Waits;
@@ -23,6 +24,22 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 /// A policy's error by the name of its option; the text is for the host to make.
 fn wrong(error: PolicyError) -> JsError {
     JsError::new(error.option())
+}
+
+/// Arrivals to a piece, and simulated milliseconds to one: it takes a millisecond or two, so that a slice can stop in time; only
+/// the middle of a million numbers takes ten.
+const ARRIVALS: u32 = 5_000;
+const STORM_MS: u64 = 5;
+
+/// Goes on piece by piece until all is done or so many ms of `clock` have passed. Whether it is done.
+fn slice(clock: &Performance, ms: f64, mut piece: impl FnMut() -> bool) -> bool {
+    let end = clock.now() + ms;
+    loop {
+        let is_done = piece();
+        if is_done || clock.now() >= end {
+            return is_done;
+        }
+    }
 }
 
 fn policy(fields: &[f64]) -> Result<Policy, JsError> {
@@ -53,9 +70,9 @@ impl LabCrowd {
         Ok(LabCrowd(Crowd::new(waits, jobs, retries, seed as u64, picture)))
     }
 
-    /// Goes on for so many arrivals, or a few more. Whether it is done.
-    pub fn advance(&mut self, arrivals: u32) -> bool {
-        self.0.advance(arrivals)
+    /// Goes on for so many ms of `clock`, or one or two more. Whether it is done.
+    pub fn advance(&mut self, clock: &Performance, ms: f64) -> bool {
+        slice(clock, ms, || self.0.advance(ARRIVALS))
     }
 
     /// How far it is, in `[0, 1]`.
@@ -124,12 +141,16 @@ impl LabFrontier {
         Ok(LabFrontier { strategies, crowds, seed: seed as u64, rows: Vec::new(), now: None })
     }
 
-    /// Goes on for so many arrivals, or some thousands more. Whether it is done.
-    pub fn advance(&mut self, arrivals: u32) -> bool {
+    /// Goes on for so many ms of `clock`, or one or two more. Whether it is done.
+    pub fn advance(&mut self, clock: &Performance, ms: f64) -> bool {
+        slice(clock, ms, || self.piece())
+    }
+
+    fn piece(&mut self) -> bool {
         if let Some(strategy) = self.strategies.get(self.rows.len()) {
             let make = || Survey::new(strategy.waits.clone(), u64::from(self.crowds), self.seed);
             let survey = self.now.get_or_insert_with(make);
-            if survey.advance(arrivals) {
+            if survey.advance(ARRIVALS) {
                 self.rows.push(survey.figures());
                 self.now = None;
             }
@@ -198,9 +219,9 @@ impl LabOutage {
         Ok(LabOutage { storm: Storm::new(setup.clone(), seed as u64), setup })
     }
 
-    /// Goes on for so many simulated ms. Whether it is over.
-    pub fn advance(&mut self, ms: u32) -> bool {
-        self.storm.advance(u64::from(ms))
+    /// Goes on for so many ms of `clock`, or one or two more. Whether it is over.
+    pub fn advance(&mut self, clock: &Performance, ms: f64) -> bool {
+        slice(clock, ms, || self.storm.advance(STORM_MS))
     }
 
     /// How far it is, in `[0, 1]`; it may fall.

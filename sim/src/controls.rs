@@ -77,7 +77,7 @@ impl<C: Core> Driver<C> {
         let lane = &mut self.book.lanes[usize::from(lane) % count];
         self.core.visit(now, lane.handle);
         self.tape.call("visit", &[tape::instant(now), f64::from(lane.handle)], &[]);
-        lane.dark_until = lane.dark_until.min(lane.dark_since + 2_000);
+        lane.hurry();
     }
 
     pub(crate) fn flush(&mut self, lane: Option<u8>) -> Result<(), Violation> {

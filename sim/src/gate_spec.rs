@@ -61,6 +61,7 @@ impl GateSpec {
                 .budget
                 .map(|[capacity, success, second]| BudgetRules::new(capacity, success, second)),
             on_storm: if self.storm == 0 { OnStorm::Nothing } else { OnStorm::Tell },
+            exact_alone: false,
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Lane {
     pub dark_until: u64,
     /// When it said so, or the last attempt failed meanwhile.
     pub dark_since: u64,
+    /// A caller waits until then at most for a task that waits.
+    pub awaited_until: u64,
     /// The longest call that got a response: no estimate can be longer.
     pub longest_call: u64,
     /// Attempts that run and count.
@@ -46,7 +48,13 @@ impl Lane {
 
     /// The host says that it is offline, or an attempt has failed meanwhile.
     pub fn go_dark(&mut self, now: u64) {
-        (self.dark_since, self.dark_until) = (now, sum(now, 30_000));
+        let wait = if self.awaited_until > now { 2_000 } else { 30_000 };
+        (self.dark_since, self.dark_until) = (now, sum(now, wait));
+    }
+
+    /// Someone waits for an attempt: two seconds after the last is enough.
+    pub fn hurry(&mut self) {
+        self.dark_until = self.dark_until.min(sum(self.dark_since, 2_000));
     }
 
     /// The server wants nothing for `ms`: at most for `most` on end, and who waited then has a second to start.

@@ -159,6 +159,12 @@ fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Resu
             if counts {
                 task.previous = Some(wait.curve.get());
             }
+            let (lane, wait_until) = (task.lane, task.wait_until);
+            if wait_until < NEVER {
+                let lane = &mut book.lanes[lane];
+                lane.awaited_until = lane.awaited_until.max(wait_until);
+                lane.hurry();
+            }
             return Ok(Some(at));
         }
         (Expected::Again { curve, .. }, Verdict::Exhausted(reason)) => {

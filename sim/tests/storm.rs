@@ -153,7 +153,7 @@ fn retries_in_time(gates: Gates, calls: u64, policy: &PolicyOptions) -> u32 {
 fn a_full_bucket_pays_for_all_retries_of_a_lone_call() {
     let default = PolicyOptions::default();
     let ten = PolicyOptions { max_attempts: Some(10.0), ..patient(4000.0) };
-    // the table of docs/storms.md: of one call, of three, of a policy with ten attempts
+    // of one call, of three that fail together, of a policy with ten attempts
     for (tokens, seconds, expected) in
         [(2.0, 300.0, [2, 0, 2]), (3.0, 300.0, [3, 0, 3]), (5.0, 300.0, [4, 1, 5]), (5.0, 150.0, [4, 1, 5])]
     {

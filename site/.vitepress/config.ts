@@ -94,6 +94,7 @@ export default defineConfig({
       alias: [
         { find: /^redrive$/, replacement: at('../../pkg/index.page.js') },
         { find: /^redrive\/([\w-]+)$/, replacement: `${at('../../pkg')}/$1.js` },
+        { find: /^@redrive\/ui$/, replacement: at('../../pkg-ui/ui.js') },
       ],
     },
     build: {

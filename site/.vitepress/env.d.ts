@@ -7,4 +7,4 @@ declare module '*.vue' {
 }
 
 /** Imported for what it defines: `<redrive-curve>` and `<redrive-inspector>`. */
-declare module 'redrive/ui'
+declare module '@redrive/ui'

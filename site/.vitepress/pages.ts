@@ -8,19 +8,48 @@ const page = (text: string, link: string): Item => ({ text, link })
 
 const guide: readonly Item[] = [
   {
-    text: 'Guide',
+    text: 'Start',
     items: [
       page('First retry', '/guide/first-retry'),
-      page('Offline', '/guide/offline'),
+      page('Await, defer or enqueue', '/choosing'),
+      page('A form that works offline', '/guide/offline'),
+      page('Webhooks from Node', '/guide/node'),
+      page('A Worker', '/workers'),
+      page('The retry service', '/service'),
+    ],
+  },
+  {
+    text: 'Guides',
+    items: [
       page('Many tabs', '/guide/many-tabs'),
-      page('Node', '/guide/node'),
-      page('Workers', '/workers'),
+      page('Service worker', '/service-worker'),
+      page('Redis', '/redis'),
       page('Middleware', '/middleware'),
-      page('Recipes', '/recipes'),
-      page('Testing your code', '/testing-your-code'),
       page('Libraries that take a fetch', '/http-clients'),
       page('undici', '/undici'),
       page('gRPC', '/grpc'),
+      page('React, Vue, Svelte', '/frameworks'),
+      page('Recipes', '/recipes'),
+      page('Testing your code', '/testing-your-code'),
+      page('The inspector', '/inspector'),
+      page('Lab', '/lab'),
+    ],
+  },
+  {
+    text: 'The service in full',
+    items: [
+      page('Credentials, signatures, bodies', '/service-sending'),
+      page('Callbacks and events', '/service-events'),
+      page('Limits, tenants, quotas', '/service-limits'),
+      page('Its security', '/service-security'),
+    ],
+  },
+  {
+    text: 'Operating',
+    items: [
+      page('Metrics, alerts, upgrade, backup', '/operating'),
+      page('Observability', '/observability'),
+      page('Servers in the wild', '/wild'),
     ],
   },
   {
@@ -32,6 +61,7 @@ const guide: readonly Item[] = [
       page('p-retry', '/coming-from#p-retry'),
       page('p-queue', '/coming-from#p-queue'),
       page('Workbox', '/coming-from#workbox-background-sync'),
+      page('Serwist', '/coming-from#serwist'),
       page('Workbox’s API', '/compat-workbox'),
       page('Differences', '/differences'),
     ],
@@ -44,32 +74,20 @@ const guide: readonly Item[] = [
       page('Lanes', '/concepts/lanes'),
       page('Leases', '/concepts/leases'),
       page('Gates', '/concepts/gates'),
+      page('Glossary', '/glossary'),
     ],
   },
   {
-    text: 'In full',
+    text: 'Reference',
     items: [
+      page('Options', '/options'),
+      page('API', '/api/'),
       page('What is retried', '/retries'),
       page('Backoff', '/backoff'),
-      page('Gates', '/gates'),
-      page('Storms', '/storms'),
+      page('Gates in full', '/gates'),
       page('Headers and URLs', '/headers'),
       page('Durability', '/durability'),
-      page('Service worker', '/service-worker'),
-      page('Redis', '/redis'),
-      page('The inspector', '/inspector'),
-      page('Observability', '/observability'),
       page('Bundlers and runtimes', '/packaging'),
-    ],
-  },
-  {
-    text: 'The retry service',
-    items: [
-      page('Service', '/service'),
-      page('Credentials, signatures, bodies', '/service-sending'),
-      page('Callbacks and events', '/service-events'),
-      page('Limits, tenants, quotas', '/service-limits'),
-      page('Its security', '/service-security'),
     ],
   },
   {
@@ -77,16 +95,12 @@ const guide: readonly Item[] = [
     items: [
       page('Guarantees', '/guarantees'),
       page('Invariants', '/invariants'),
+      page('Storms', '/storms'),
       page('Benchmarks', '/benchmarks'),
       page('Testing', '/testing'),
-      page('Servers in the wild', '/wild'),
       page('Security', '/security'),
       page('Decisions', '/adr/'),
     ],
-  },
-  {
-    text: 'Look up',
-    items: [page('Options', '/options'), page('API', '/api/'), page('Lab', '/lab')],
   },
 ]
 
@@ -94,7 +108,7 @@ export const nav: DefaultTheme.NavItem[] = [
   {
     text: 'Guide',
     link: '/guide/first-retry',
-    activeMatch: '^/(guide|concepts)/|^/(workers|middleware|recipes|coming-from)',
+    activeMatch: '^/(guide|concepts)/|^/(choosing|workers|service|middleware|recipes|operating|coming-from)',
   },
   { text: 'Lab', link: '/lab' },
   { text: 'API', link: '/api/', activeMatch: '^/api/|^/options' },

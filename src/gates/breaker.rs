@@ -251,7 +251,7 @@ impl Breaker {
     }
 
     /// Opens beyond doubt, unless it is open: each time without a closing between for twice as long as before. Where many callers wait it is
-    /// for less: each of them would ask once, and together they ask no more than one who waits alone, each.
+    /// for less: each of them would ask once, and together they ask no more than one that waits alone, each.
     pub fn open(&mut self, rules: &BreakerRules, now: Millis, rng: &mut SplitMix64) -> Option<Change> {
         if self.circuit == Circuit::Open {
             return None;

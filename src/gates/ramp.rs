@@ -1,4 +1,4 @@
-//! The ramp: how fast a lane's tasks come back once failures in a row have told that its server is in trouble.
+//! The ramp: how fast a lane's tasks come back once failures in a row have shown that its server is in trouble.
 //!
 //! A circuit that closes lets everything through that waited behind it, and a crowd of clients that all do so knock the
 //! server over again. None of them knows how many they are. So from then on a lane runs as many attempts at a time as have
@@ -68,7 +68,7 @@ pub(crate) struct Ramp {
     r32: u32,
     /// From when until when an extra attempt may go, whatever the pause is.
     extra_at: Option<(Millis, Millis)>,
-    /// When one may go next for a task that is handed over.
+    /// When one may go next for a task that is enqueued.
     visit_at: Millis,
     /// The attempt that started last was an extra one.
     is_extra: bool,
@@ -186,7 +186,7 @@ impl Ramp {
         self.extra_at = Some((now, now.plus(SPARE)));
     }
 
-    /// A task was handed over: where the server is in trouble, lets an extra attempt go, one in two seconds, and says when. Each call adds one
+    /// A task was enqueued: where the server is in trouble, lets an extra attempt go, one in two seconds, and says when. Each call adds one
     /// request at most, as an awaited one does.
     pub fn visit(&mut self, now: Millis) -> Option<Millis> {
         if self.failures == 0 {

@@ -19,13 +19,13 @@ pub const TASKS_PER_SUCCESS: u32 = 10;
 pub(crate) struct Storm {
     /// Successes, and tasks whose first attempt failed.
     recent: Recent,
-    /// Told of; not again before a window has passed.
+    /// Reported; not again before a window has passed.
     quiet_until: Millis,
 }
 
 impl Storm {
     /// The first attempt of a task failed, or any succeeded. Returns how many failed so for each success, if that is a storm
-    /// that has not been told of lately.
+    /// that has not been reported lately.
     pub fn hear(&mut self, now: Millis, succeeded: bool) -> Option<u32> {
         self.recent.add(WINDOW, now, succeeded);
         let (successes, failed) = self.recent.counts();
@@ -42,7 +42,7 @@ impl Storm {
 mod tests {
     use super::*;
 
-    /// The storms told of after so many successes, then so many failures, at one moment.
+    /// The storms reported after so many successes, then so many failures, at one moment.
     fn told(successes: u32, failures: u32) -> Vec<u32> {
         let mut storm = Storm::default();
         let ends = std::iter::repeat_n(true, successes as usize)

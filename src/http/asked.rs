@@ -9,7 +9,7 @@
 //! | `retry-after` | seconds, or an HTTP date | next |
 //! | any other that holds `retry-after`: `retry-after-short` (named throttlers of @nestjs/throttler) | the same | next |
 //! | `ratelimit` with nothing left (`ratelimit.rs`) | seconds | where none of the above can be read, or it says 0 |
-//! | any that holds `ratelimit` or `rate-limit`, and `reset` or `retry-after` (`reset.rs`) | a number of seconds, a time, or a duration | where `ratelimit` names no wait either |
+//! | any that holds `ratelimit` or `rate-limit`, and `reset` or `retry-after` (`reset.rs`) | seconds, a time, or a duration | where `ratelimit` names no wait either |
 //!
 //! Of several lines of one row the largest that is valid counts, since a wait may be too long but never shorter than asked
 //! for; of resets, one that is a delay comes before one that is a time, as it needs no agreement between clocks.
@@ -42,6 +42,9 @@ pub struct Said {
     pub delay: Asked,
     /// The quota of its `RateLimit`, where nothing of it is left.
     pub limit: Option<RateLimit>,
+    /// Whether it asks for another attempt, whatever its status says by itself: it has a `Retry-After`, readable or not, or it is a 403 that
+    /// says that a quota is used up and when it begins anew (GitHub's primary rate limit).
+    pub asks: bool,
 }
 
 /// Reads `lines`, each a name in lower case, a colon and a value, between line feeds.
@@ -56,11 +59,11 @@ pub fn said(lines: &[u8], status: u32, failed: bool, now: Millis) -> Said {
     let limit = value_of(&|name| name == b"ratelimit").and_then(parse_rate_limit);
     let limit = limit.filter(|limit| limit.remaining == 0);
     if !failed {
-        return Said { delay: Asked::Nothing, limit };
+        return Said { delay: Asked::Nothing, limit, asks: false };
     }
     let date = value_of(&|name| name == b"date");
     // With the rank of its row: the highest counts, and of equals the longest wait.
-    let (mut ranked, mut is_there, mut reset) = (None, false, None);
+    let (mut ranked, mut is_there, mut asks, mut reset) = (None, false, false, None);
     for (name, value) in fields() {
         if find(name, b"ratelimit").or(find(name, b"rate-limit")).is_some() {
             let Some((before, after)) = around_reset(name) else { continue };
@@ -70,6 +73,7 @@ pub fn said(lines: &[u8], status: u32, failed: bool, now: Millis) -> Said {
             reset = reset.max(reset_delay(value, value_of(&remains), status, date, now));
         } else if find(name, b"retry-after").is_some() {
             is_there = true;
+            asks |= name == b"retry-after" && !value.is_empty();
             let (rank, wait) = match name.strip_suffix(b"-ms") {
                 Some(_) => (2, parse_retry_after_ms(value)),
                 None => (u8::from(name == b"retry-after"), parse_retry_after(value, date, now)),
@@ -87,7 +91,9 @@ pub fn said(lines: &[u8], status: u32, failed: bool, now: Millis) -> Said {
             _ => Asked::Nothing,
         },
     };
-    Said { delay, limit }
+    let renewed = limit.and_then(|limit| limit.reset).or(reset.map(|reset| reset.wait));
+    let is_limit = status == 403 && renewed > Some(Millis::ZERO);
+    Said { delay, limit, asks: asks || is_limit }
 }
 
 /// The name and the value of a line.

@@ -26,7 +26,7 @@ pub enum Class {
 pub struct Beside {
     /// An attempt before this one may still be at work at its origin: see [`leaves_open`].
     pub unanswered: bool,
-    /// The answer has a `Retry-After`.
+    /// The answer asks for another attempt: [`super::asked::Said::asks`].
     pub asked: bool,
     /// The word of the host's own hook: `true` tries again what the rules would not, `false` does not.
     pub said: Option<bool>,
@@ -39,7 +39,7 @@ pub struct Beside {
 /// Success is a status below 400 that the policy does not list; a listed status is tried again,
 /// whatever it is. Of those that are not, two say something about a key (IETF draft "The
 /// Idempotency-Key HTTP Header Field", 2.7): 422 that it was used for another request, and 409
-/// that the request is still processed, see [`is_in_progress`]. A 403 with a `Retry-After` is a limit. An interim status is
+/// that the request is still processed, see [`is_in_progress`]. A 403 that asks for another attempt is a limit. An interim status is
 /// no answer at all: some platform gave it in place of one.
 ///
 /// The hook's word comes last, and mends no danger: what must not be repeated is not.

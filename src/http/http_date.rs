@@ -27,6 +27,18 @@ pub(crate) fn parse_http_date(text: &[u8], reference: i64) -> Option<i64> {
     FORMS.iter().find_map(|form| Fields::read(text, form)?.instant(reference))
 }
 
+/// `text` in epoch milliseconds, if it is a date and a time of UTC in this form, with a letter `n` for a month of two digits.
+pub(super) fn parse_date(text: &[u8], form: &[u8]) -> Option<i64> {
+    Fields::read(text, form)?.instant(0)
+}
+
+/// Hours and minutes, `02:00`, in ms.
+pub(super) fn parse_offset(text: &[u8]) -> Option<i64> {
+    let read = Fields::read(text, b"h:m")?;
+    let minutes = read.hour.wrapping_mul(60).wrapping_add(read.minute);
+    read.is_of_day().then(|| i64::from(minutes).wrapping_mul(60_000))
+}
+
 #[derive(Clone, Copy, Default)]
 struct Fields {
     year: i32,
@@ -41,6 +53,7 @@ struct Fields {
 
 impl Fields {
     /// The parts of `text` as `form` has them, their ranges not looked at yet.
+    #[inline(never)]
     fn read(mut text: &[u8], form: &[u8]) -> Option<Fields> {
         let mut fields = Fields::default();
         for part in form {
@@ -70,6 +83,7 @@ impl Fields {
                     (&mut fields.day, if padded.is_some() { 1 } else { 2 })
                 }
                 b'y' => (&mut fields.year, 4),
+                b'n' => (&mut fields.month, 2),
                 b'h' => (&mut fields.hour, 2),
                 b'm' => (&mut fields.minute, 2),
                 b's' => (&mut fields.second, 2),
@@ -93,11 +107,15 @@ impl Fields {
                 self.year = self.year.wrapping_sub(100);
             }
         }
-        let is_sound = (1..=days_in(self.month, self.year)).contains(&self.day)
-            && self.hour <= 23
-            && self.minute <= 59
-            && self.second <= 60;
+        let is_sound = (1..=12).contains(&self.month)
+            && (1..=days_in(self.month, self.year)).contains(&self.day)
+            && self.is_of_day();
         is_sound.then(|| self.in_year(self.year))
+    }
+
+    /// Whether a day has this time.
+    const fn is_of_day(&self) -> bool {
+        self.hour <= 23 && self.minute <= 59 && self.second <= 60
     }
 
     /// This day and time in `year`.

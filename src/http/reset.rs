@@ -3,11 +3,12 @@
 //! `X-RateLimit-Reset-Requests` of OpenAI and Groq.
 //!
 //! There is no standard for them. Some say in how many seconds, some at which second of the epoch, a
-//! few in milliseconds, and the size of the number tells which; some write a duration as Go prints it (`1m30s`, `20ms`). Servers
+//! few in milliseconds, and the size of the number tells which; some write a duration as Go prints it (`1m30s`, `20ms`), some a time of
+//! RFC 3339 (Anthropic). Servers
 //! send them with every answer, so they name a wait only where the quota is said, or known, to be used up.
 #![forbid(unsafe_code)]
 
-use super::http_date::parse_http_date;
+use super::http_date::{parse_date, parse_http_date, parse_offset};
 use super::retry_after::{Decimal, largest, number};
 use crate::time::Millis;
 
@@ -45,8 +46,8 @@ pub fn reset_delay(
         Some(left) => largest(left, &seconds) == Some(Millis::ZERO),
         None => matches!(status, 429 | 503),
     };
-    let number =
-        largest(reset, &|value| seconds(value).or_else(|| duration(value))).filter(|_| used_up)?.get();
+    let read = |value: &[u8]| seconds(value).or_else(|| duration(value)).or_else(|| time(value));
+    let number = largest(reset, &read).filter(|_| used_up)?.get();
     let until = match number / 1000 {
         0..EPOCH_SECONDS => {
             return (number > 0).then_some(Reset { is_delay: true, wait: Millis::new(number) });
@@ -78,4 +79,24 @@ fn duration(mut text: &[u8]) -> Option<Millis> {
         text = rest;
     }
     (sum.get() / 1000 < EPOCH_SECONDS).then_some(sum)
+}
+
+/// A time of RFC 3339, such as `2026-11-28T12:00:00Z`, in epoch ms; one before 2001, where numbers are delays, is not read. A space may stand
+/// between date and time, as Python and SQL write it, but a zone has to be there. A fraction of the second is rounded up.
+fn time(text: &[u8]) -> Option<Millis> {
+    const FORMS: [&[u8]; 3] = [b"y-n-dTh:m:", b"y-n-dth:m:", b"y-n-d h:m:"];
+    let (minute, rest) = text.split_at_checked(17)?;
+    let minute = FORMS.iter().find_map(|form| parse_date(minute, form))?;
+    let ([b'0'..=b'5', b'0'..=b'9', after, ..] | [b'6', b'0', after, ..]) = rest else { return None };
+    let (seconds, zone) = Decimal::leading(rest).filter(|_| !after.is_ascii_digit())?;
+    let east = match zone {
+        b"Z" | b"z" => 0,
+        [sign @ (b'+' | b'-'), offset @ ..] => {
+            let offset = parse_offset(offset)?;
+            if *sign == b'+' { offset } else { offset.wrapping_neg() }
+        }
+        _ => return None,
+    };
+    let utc = minute.wrapping_add(seconds.times(1000).get() as i64).wrapping_sub(east);
+    u64::try_from(utc).ok().filter(|ms| ms / 1000 >= EPOCH_SECONDS).map(Millis::new)
 }

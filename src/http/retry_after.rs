@@ -89,7 +89,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// The number that `text` begins with, and what follows it.
+    /// The number that `text` begins with, and what follows it. In one copy.
+    #[inline(never)]
     pub(super) fn leading(text: &[u8]) -> Option<(Decimal, &[u8])> {
         let (whole, rest) = leading_digits(text)?;
         let [b'.', fraction @ ..] = rest else { return Some((Decimal { whole, millionths: 0 }, rest)) };

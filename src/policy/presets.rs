@@ -13,7 +13,7 @@ use super::PolicyOptions;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// For what was handed over: from 1 s up to 10 min, for as long as its key is safe.
+/// For calls in the background: from 1 s up to 10 min, for as long as its key is safe.
 pub fn background() -> PolicyOptions {
     PolicyOptions {
         strategy: Some(7.0),

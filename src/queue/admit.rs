@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// Forgets a lane, if nothing waits, runs or is held there, its breaker has heard of nothing lately and its
-    /// retry budget is full; and not before a poll has told what there is to tell.
+    /// retry budget is full; and not before a poll has reported all news.
     pub fn drop_lane(&mut self, lane: u32) -> bool {
         let now = self.timeline.now();
         let idle = self.lanes.slots.get(lane).is_some_and(|lane| lane.is_idle(&self.lanes.rules, now));
@@ -123,7 +123,7 @@ impl Queue {
     /// is not there; nothing was kept and nothing else was dropped for it.
     ///
     /// Nor is a task taken into an order with its first attempt made: the caller did not
-    /// wait for the others, so its outcome could not be told in order.
+    /// wait for the others, so its outcome could not be reported in order.
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
         self.admit_as(now, admission, State::Waiting)
     }

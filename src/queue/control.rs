@@ -132,7 +132,7 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
-    /// Takes note that the store of a lane keeps its hold, for `wait` from now as far as it has said; no time: it has been told of
+    /// Takes note that the store of a lane keeps its hold, for `wait` from now as far as it has said; no time: it has heard of
     /// the one that is known here. From then on the store alone says how long its own tasks are held.
     pub fn share_hold(&mut self, now: Millis, lane: u32, wait: Millis) {
         let now = self.timeline.advance(now);
@@ -205,7 +205,7 @@ impl Queue {
         self.lanes.rules.ramp = comeback;
     }
 
-    /// A task was handed over to a lane, here or in its store: who hands it over may expect that it is tried soon, so that a ramp that
+    /// A task was enqueued in a lane, here or in its store: its user may expect that it is tried soon, so that a ramp that
     /// pauses lets an extra attempt go.
     pub fn visit(&mut self, now: Millis, lane: u32) {
         let now = self.timeline.advance(now);

@@ -1,6 +1,6 @@
 //! Callers whose first attempt may not be sent yet: the circuit of its origin is open.
 //!
-//! A caller would rather wait for a second than be told to call again, which is more load than waiting. So it stands at the door
+//! A caller would rather wait for a second than hear that it should call again, which is more load than waiting. So it stands at the door
 //! of its lane for as long as it waits: it is no task, counts in no limit but the capacity, and once it is let in its attempt is its own, as any first
 //! attempt is. Half-open, the first at the door is the probe. Once the circuit is closed they are let in by the answers: each quick one lets
 //! in two, a fair one lets in one, a slow one none, so that their number doubles for each round trip that goes well (slow start, RFC 5681, section

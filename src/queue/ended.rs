@@ -19,7 +19,7 @@ pub struct Ended {
     pub partitioned: bool,
     /// A `Retry-After` was there and could not be read: it is counted, and the curve decides.
     pub unusable: bool,
-    /// The answer has a `Retry-After`, readable or not.
+    /// The answer asks for another attempt, whatever its status says: [`crate::asked::Said::asks`].
     pub asked: bool,
     /// The answer is marked as the replay of one that was stored under the request's key.
     pub replayed: bool,

@@ -1,6 +1,6 @@
 //! How long a server's word holds those whom it did not answer.
 //!
-//! The task that was answered waits as long as it was told. The other tasks of its lane wait with it, but
+//! The task that was answered waits as long as its server asked. The other tasks of its lane wait with it, but
 //! only up to a limit: one answer, from one path of a host or from a server that is not well, must not
 //! silence the whole host for a day. The limit counts from the beginning of a hold however often it is
 //! renewed, and those who waited get their chance before the next one: callers' own first attempts, which
@@ -45,7 +45,7 @@ impl Hold {
         }
     }
 
-    /// The store has been told of it, and holds the lane for `wait` from now, as far as it has said.
+    /// The store has heard of it, and holds the lane for `wait` from now, as far as it has said.
     pub fn share(&mut self, now: Millis, wait: Millis) {
         if wait > Millis::ZERO {
             let until = now.plus(wait);

@@ -22,6 +22,8 @@ pub(crate) struct Lane {
     pub waiting: u32,
     /// Until when a caller waits at most whose task has waited here.
     pub awaited_until: Millis,
+    /// Until when a task of its store waits at most that was given its wait here. Those in memory are among `waiting`.
+    pub told_until: Millis,
     /// Attempts that run and count.
     pub in_flight: u32,
     /// Callers' own first attempts that run and count.
@@ -45,7 +47,7 @@ pub(crate) struct Lane {
     pub first_failures: u32,
     pub ready: Fifo,
     pub parked: Fifo,
-    /// Callers who wait for their first attempt.
+    /// Callers whose first attempt waits.
     pub callers: Fifo,
     pub door: Door,
     pub gates: LaneGates,
@@ -62,7 +64,7 @@ pub(crate) struct Lane {
 
 /// A host that says it is offline is believed for so long at a time,
 const DARK: Millis = Millis::new(30_000);
-/// or since the last attempt for so long, where its user asks for more.
+/// or since the last attempt for so long, where its user asks for more or waits for an answer.
 const DARK_AT_LEAST: Millis = Millis::new(2_000);
 
 impl Lane {
@@ -90,12 +92,17 @@ impl Lane {
     /// The host says that it is offline, or an attempt has failed meanwhile.
     pub fn go_dark(&mut self, now: Millis) {
         self.dark_since = now;
-        self.dark_until = now.plus(DARK);
+        self.dark_until = now.plus(if self.awaited_until > now { DARK_AT_LEAST } else { DARK });
     }
 
-    /// Its user may expect an attempt soon, whatever the host says.
-    pub fn visit(&mut self, now: Millis) {
+    /// Someone waits for an attempt: it comes sooner, whatever the host says.
+    pub fn hurry(&mut self) {
         self.dark_until = self.dark_until.min(self.dark_since.plus(DARK_AT_LEAST));
+    }
+
+    /// Its user may expect an attempt soon.
+    pub fn visit(&mut self, now: Millis) {
+        self.hurry();
         self.gates.visit(now);
     }
 
@@ -164,7 +171,7 @@ pub(crate) struct Lanes {
     pub rules: Gates,
     /// The rate of each lane that is opened from now on.
     pub rate: Option<Rate>,
-    /// News that the host has not been told yet, by the index of the lane.
+    /// News that the host has not heard yet, by the index of the lane.
     pub notices: Vec<(u32, Notice)>,
 }
 

@@ -1,7 +1,7 @@
 //! How an attempt ended, and what that means for its task and its lane.
 #![forbid(unsafe_code)]
 
-use super::lanes::Lanes;
+use super::server_wait::{Wait, give_phase};
 use super::task::{Refunds, State, Task};
 use super::told::{TOO_MANY_REQUESTS, Told};
 use super::{Carry, Ended, Queue};
@@ -52,23 +52,6 @@ pub enum Verdict {
     Exhausted(Reason),
 }
 
-/// The parts of a delay, which is `max(curve, server) + spread`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wait {
-    /// The curve's part; 0 if nothing failed.
-    pub curve: Millis,
-    /// The server's part.
-    pub server: Option<Millis>,
-    /// The time added to it, so that clients told the same do not come back together.
-    pub spread: Millis,
-}
-
-impl Wait {
-    fn delay(&self) -> Millis {
-        self.curve.max(self.server.unwrap_or(Millis::ZERO)).plus(self.spread)
-    }
-}
-
 impl Queue {
     /// Hears how the attempt of `slot` ended. A leased task's slot is free afterwards, whatever the
     /// verdict: what follows is its store's.
@@ -116,6 +99,11 @@ impl Queue {
             carry = Carry::of(task, now, attempts);
         }
         carry.hold = told.hold;
+        if let (Verdict::Retry { delay, wait: Wait { server: Some(_), .. }, .. }, true) = (verdict, leased)
+            && let Some(lane) = self.lanes.at_mut(lane)
+        {
+            lane.told_until = lane.told_until.max(now.plus(delay));
+        }
         match verdict {
             Verdict::Succeeded | Verdict::Cancelled | Verdict::Exhausted(_) => self.forget(index),
             Verdict::Retry { .. } | Verdict::Parked if leased => self.forget(index),
@@ -140,10 +128,13 @@ impl Queue {
         let Some(lane) = self.lanes.at_mut(task.lane.get()).filter(|_| wait_until != Millis::MAX) else {
             return verdict;
         };
-        lane.awaited_until = lane.awaited_until.max(wait_until);
+        let by_others = lane.awaited_until;
+        lane.awaited_until = by_others.max(wait_until);
         if lane.shut_until(now).max(now.plus(delay)) > wait_until {
+            lane.awaited_until = by_others;
             return Verdict::Exhausted(Reason::WaitExceeded);
         }
+        lane.hurry();
         verdict
     }
 
@@ -271,8 +262,8 @@ impl Queue {
         task.refunds = task.refunds.with_unauthorized();
         task.flags = task.flags.with(Flags::UNAUTHORIZED);
         let mut wait = Wait::default();
-        if let Some(verdict) = self.ask_server(index, now, server, &mut wait) {
-            return verdict;
+        if let Some(reason) = self.ask_server(index, now, server, &mut wait) {
+            return Verdict::Exhausted(reason);
         }
         if parked { Verdict::Parked } else { self.after(index, now, wait, true) }
     }
@@ -288,7 +279,7 @@ impl Queue {
         task.flags = task.flags.with(Flags::UNAUTHORIZED);
         let mut wait = Wait::default();
         match self.ask_server(index, now, server, &mut wait) {
-            Some(verdict) => verdict,
+            Some(reason) => Verdict::Exhausted(reason),
             None => self.after(index, now, wait, true),
         }
     }
@@ -335,29 +326,9 @@ impl Queue {
         let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };
         match self.ask_server(index, now, server, &mut wait) {
-            Some(verdict) => verdict,
+            Some(reason) => Verdict::Exhausted(reason),
             None => self.after(index, now, wait, false),
         }
-    }
-
-    /// Adds what the server asked for to a wait; a verdict if that is more than the policy allows.
-    fn ask_server(
-        &mut self,
-        index: u32,
-        now: Millis,
-        server: Option<Millis>,
-        wait: &mut Wait,
-    ) -> Option<Verdict> {
-        let asked = server?;
-        let task = self.tasks.at_mut(index)?;
-        if asked > self.policies.at(task.policy.get())?.policy.max_retry_after() {
-            return Some(Verdict::Exhausted(Reason::RetryAfterTooLong));
-        }
-        give_phase(task, &mut self.lanes, self.phase_start);
-        wait.server = server;
-        wait.spread = spread(asked, task.phase);
-        task.not_before = now.plus(asked).plus(wait.spread).into();
-        None
     }
 
     /// Another attempt after `wait`, unless it would come too late: then the task ends before the
@@ -371,24 +342,4 @@ impl Queue {
             None => Verdict::Retry { delay, wait, authorize },
         }
     }
-}
-
-/// A task's place on the staircase of its lane, fixed when it first needs one.
-fn give_phase(task: &mut Task, lanes: &mut Lanes, start: u32) {
-    if !task.flags.contains(Flags::PHASED)
-        && let Some(lane) = lanes.at_mut(task.lane.get())
-    {
-        task.phase = lane.next_phase(start);
-        task.flags = task.flags.with(Flags::PHASED);
-    }
-}
-
-/// The time that a task waits beyond the server's delay, so that clients told the same do not come back
-/// together: a tenth of it, at least 1 s and at most 5 s, times the task's phase. "Now" is not spread.
-fn spread(server: Millis, phase: u32) -> Millis {
-    if server == Millis::ZERO {
-        return Millis::ZERO;
-    }
-    let window = (server.get() / 10).clamp(1000, 5000);
-    Millis::new(window.wrapping_mul(u64::from(phase)) >> 32)
 }

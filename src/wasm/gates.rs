@@ -18,9 +18,10 @@ impl CoreQueue {
     /// Sets what stands between due tasks and their attempts, before the first lane is open. Nine numbers, NaN for each
     /// that the core has a default for: the breaker's fairShare (0: there is none), afterMs, openMs, maxOpenMs; what a retry
     /// storm does, by the numbers of [`OnStorm`]; the budget's capacity (0: there is none), perSuccess, perSecond; and
-    /// how a lane that failed comes back, by the numbers of [`Comeback`].
+    /// how a lane that failed comes back, by the numbers of [`Comeback`]. A tenth, 1: its server has few such clients.
     pub fn gates(&mut self, numbers: &[f64]) {
-        let &[fair, after, open, max_open, storm, capacity, success, second, ramp] = numbers else {
+        let &[fair, after, open, max_open, storm, capacity, success, second, ramp, ref few @ ..] = numbers
+        else {
             return;
         };
         let default = BreakerRules::DEFAULT;
@@ -36,6 +37,7 @@ impl CoreQueue {
             ramp: Comeback::ALL.get(ramp as usize).copied().unwrap_or_default(),
             budget: (capacity != 0.0).then(|| BudgetRules::default().with(capacity, success, second)),
             on_storm: OnStorm::ALL.get(storm as usize).copied().unwrap_or_default(),
+            exact_alone: few == [1.0],
         });
     }
 

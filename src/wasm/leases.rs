@@ -92,7 +92,7 @@ impl CoreQueue {
         self.queue.share_hold(Millis::from_f64(now), lane, Millis::from_f64(ms));
     }
 
-    /// A task was handed over to this lane: where it is asked with pauses, an extra attempt may go.
+    /// A task was enqueued in this lane: where it is asked with pauses, an extra attempt may go.
     pub fn visit(&mut self, now: f64, lane: u32) {
         self.queue.visit(Millis::from_f64(now), lane);
     }

@@ -94,7 +94,8 @@ impl CoreQueue {
         self.queue.held_until(lane, Millis::from_f64(now)).map_or(0.0, Millis::to_f64)
     }
 
-    /// The meaning of a caller's own first attempt, by the numbers of [`codes::class`]. `asked`: the answer has a Retry-After.
+    /// The meaning of a caller's own first attempt, by the numbers of [`codes::class`]. `asked`: the answer asks for
+    /// another attempt by itself, as `http/asked.rs` has it.
     pub fn classify(&self, policy: u32, outcome: u32, status: u32, flags: u32, asked: bool) -> u32 {
         let outcome = Outcome::from_code(outcome);
         let beside = Beside { asked, ..Beside::default() };
@@ -142,7 +143,7 @@ impl CoreQueue {
 
     /// Hears how an attempt ended and gives the verdict, by the numbers of [`codes::verdict`]. `serverDelayMs`,
     /// `durationMs`, `rateLimitMs` and `delayMs` are NaN where there is none. `unusable`: a Retry-After was there and could
-    /// not be read. `partitioned`: the rate limit is one partition's. `asked`: a Retry-After was there. `replayed`: the answer is marked as a stored one. `said`: by the numbers of [`Said`]. At `decisionPtr` lie the numbers of [`Ruled`] then.
+    /// not be read. `partitioned`: the rate limit is one partition's. `asked`: as in [`CoreQueue::classify`]. `replayed`: the answer is marked as a stored one. `said`: by the numbers of [`Said`]. At `decisionPtr` lie the numbers of [`Ruled`] then.
     pub fn settle(
         &mut self,
         now: f64,

@@ -75,6 +75,7 @@ export function startServer(faults: FaultOptions = {}): Promise<FlakyServer> {
     faults,
     mounts: {
       '/pkg/': here('../../pkg'),
+      '/ui/': here('../../pkg-service/ui'),
       '/pages/': here('pages'),
       '/axios/': here('../../node_modules/axios/dist/esm'),
     },

@@ -77,7 +77,7 @@ describe('in a terminal', () => {
     const [, more] = /requests more for the kill +(\d+)/.exec(output) ?? []
     const end = output.slice(output.indexOf('30 orders, 30 effects')).replace(/\s+/g, ' ')
     expect(end).toContain(more === '0' ? 'nothing in flight' : `What it had in flight, ${more} order`)
-    expect(end).toContain('npx redrive task list')
+    expect(end).toContain('npx @redrive/service task list')
     expect(code).toBe(0)
   })
 

@@ -291,7 +291,7 @@ fn under_the_budget(rules: &BudgetRules) -> Tally {
     Tally { waiting: waiting.len(), ..tally }
 }
 
-/// The figures of docs/gates.md, "Beside gRPC's throttle".
+/// Prints both on one trace.
 #[test]
 fn beside_the_throttle_of_grpc_it_adds_as_little_load_and_loses_fewer_calls() {
     // Alike: ten tokens, a fifth back for a success. The throttle knows no time.

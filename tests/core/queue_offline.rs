@@ -231,6 +231,35 @@ fn a_flush_ends_the_wait_and_a_visit_shortens_it_to_two_seconds_since_the_last()
 }
 
 #[test]
+fn offline_a_task_whose_caller_waits_is_tried_every_two_seconds_and_beside_it_all_of_its_lane() {
+    let mut rig = offline(json!({ "maxAttempts": 1 }));
+    let handed_over = rig.add();
+    let awaited = rig.admit(|admission| {
+        admission.started = true;
+        admission.wait_until = Rig::at(15_000);
+    });
+    assert_eq!(rig.settle(awaited, Outcome::Offline, 0, None), retry_in(0));
+    for round in 1..=7 {
+        rig.wait(DARK_AT_LEAST - 1);
+        assert_eq!(rig.starts(), NOTHING, "{round}");
+        rig.wait(1);
+        let one = rig.starts();
+        assert_eq!(one.len(), 1, "{round}");
+        assert_eq!(rig.settle(one[0], Outcome::Offline, 0, None), retry_in(0), "{round}");
+    }
+    rig.wait(1_001);
+    assert_eq!(rig.poll(), [Action::End(awaited, Reason::WaitExceeded)]);
+    // The last failure was within its time; from the next one on nobody waits.
+    rig.wait(DARK_AT_LEAST - 1_001);
+    assert_eq!(rig.starts(), [handed_over]);
+    rig.settle(handed_over, Outcome::Offline, 0, None);
+    rig.wait(DARK - 1);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1);
+    assert_eq!(rig.starts(), [handed_over]);
+}
+
+#[test]
 fn a_host_may_say_so_with_an_attempt_alone_until_a_response_shows_otherwise() {
     type Lost = fn(&mut Rig, u32);
     let task: Lost = |rig, slot| {

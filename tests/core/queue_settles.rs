@@ -1,7 +1,9 @@
 //! What becomes of a task when its attempt ends, and when it ends without one.
 
+use crate::gated::{gated, roomy};
 use crate::rig::{NOTHING, Rig, ended, retry_after, retry_in, setup};
-use redrive::queue::{Action, Ended, Verdict};
+use redrive::gates::Gates;
+use redrive::queue::{Action, Ended, Queue, Verdict};
 use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
@@ -48,6 +50,58 @@ fn s9_the_server_is_never_undercut_and_those_told_the_same_are_spread() {
             assert_eq!(rig.refuse(slot, 502, server), retry_after(1000, server, spread));
         }
     }
+}
+
+/// How much later than its server asked a caller's task is sent that has just failed.
+fn late(rig: &mut Rig, server: u64) -> u64 {
+    let slot = rig.admit(|admission| {
+        admission.started = true;
+        admission.wait_until = Rig::at(600_000);
+    });
+    let Verdict::Retry { delay, .. } = rig.refuse(slot, 503, server) else { panic!() };
+    delay.get() - server
+}
+
+fn exact() -> Gates {
+    Gates { exact_alone: true, ..Gates::default() }
+}
+
+#[test]
+fn s9_a_caller_that_waits_alone_is_sent_at_the_moment_that_its_server_named() {
+    for server in [1000, 2500, 60_000, 400_000] {
+        let mut rig = gated(exact(), roomy(), json!({}));
+        assert_eq!(late(&mut rig, server), 0, "{server}");
+        assert!((0..9).all(|_| late(&mut rig, server) > 0), "{server}: the others of a crowd are spread");
+        rig.wait(server + 10_000);
+        rig.starts().into_iter().for_each(|slot| assert_eq!(rig.answer(slot, 200), Verdict::Succeeded));
+        assert_eq!(late(&mut rig, server.min(10_000)), 0, "{server}: alone again");
+    }
+}
+
+#[test]
+fn s9_of_twenty_thousand_pages_that_are_told_the_same_few_come_back_in_the_same_tenth_of_a_second() {
+    // Each of them has one caller. By whether that one is exact: most of them in one of the tenths.
+    for (gates, expected) in [(exact(), 20_000..=20_000), (Gates::default(), 400..=450)] {
+        let mut tenths = [0; 50];
+        for page in 0..20_000 {
+            let mut rig = Rig { queue: Queue::new(roomy(), page), ..setup(json!({})) };
+            rig.policy = rig.queue.intern(crate::common::policy(json!({})));
+            rig.lane = rig.queue.open_lane();
+            rig.queue.set_gates(gates);
+            tenths[late(&mut rig, 60_000) as usize / 100] += 1;
+        }
+        let fullest = tenths.into_iter().max().unwrap();
+        assert!(expected.contains(&fullest), "{fullest}");
+    }
+}
+
+#[test]
+fn s9_what_is_handed_over_is_spread_and_so_is_a_caller_beside_it() {
+    let mut rig = gated(exact(), roomy(), json!({}));
+    let slot = rig.admit(|admission| admission.started = true);
+    let Verdict::Retry { wait, .. } = rig.refuse(slot, 503, 10_000) else { panic!() };
+    assert!(wait.spread > Millis::ZERO);
+    assert!(late(&mut rig, 10_000) > 0);
 }
 
 #[test]

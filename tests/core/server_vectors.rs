@@ -65,6 +65,8 @@ fn s9_of_all_that_servers_send_one_wait_is_read() {
         assert_eq!(got.delay, asked(&row), "{row}");
         let limit = got.limit.and_then(|limit| limit.reset).map(Millis::get);
         assert_eq!(limit, row["limitMs"].as_u64(), "{row}");
+        let by_default = status >= 400 && lines.lines().any(|line| line.starts_with("retry-after:"));
+        assert_eq!(got.asks, row["asks"].as_bool().unwrap_or(by_default), "{row}");
     }
 }
 

@@ -206,7 +206,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
       expect(counted.indexOf(true)).toBe(MOST_REFUNDS)
     },
   },
-  'callers who wait for one task': {
+  'callers of one task': {
     preset: 'none',
     run: async () => {
       const { queue, server, clock } = await setup()

@@ -172,3 +172,30 @@ test('what is enqueued and those at the door share an origin: neither waits for 
   expect(new Set(done.slice(0, 30)).size).toBe(2)
   expect(fakes.queue.stats().depth).toBe(0)
 })
+
+test.each(PLACES)(
+  '%s, of calls that meet a server that hangs each is sent once, and then they wait for its return',
+  async (_, make) => {
+    const calls = 100
+    let [hits, isBack] = [0, false]
+    const fetch: typeof globalThis.fetch = (_input, init) => {
+      hits++
+      if (isBack) return Promise.resolve(new Response())
+      return new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+    }
+    const { queue, clock } = await make({ fetch, policy: { attemptTimeoutMs: 5_000 } })
+    const answers: Promise<number | string>[] = []
+    for (let i = 0; i < calls; i++) {
+      answers.push(statusOf(queue.fetch(`${ORDERS}/${i}`, { ...POST, redrive: { waitMs: 60_000 } })))
+      await clock.advance(20)
+    }
+    for (let ms = 2_000; ms < 20_000; ms += 50) await clock.advance(50)
+    const probes = hits - calls
+    expect(probes).toBeGreaterThan(0)
+    expect(probes).toBeLessThanOrEqual(4)
+    isBack = true
+    for (let ms = 0; ms < 20_000; ms += 50) await clock.advance(50)
+    expect(await Promise.all(answers)).toEqual(answers.map(() => 200))
+    expect(hits).toBe(2 * calls + probes)
+  },
+)

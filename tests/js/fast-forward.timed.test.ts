@@ -32,7 +32,7 @@ test.each([
   const queue = new RetryQueue({ policy: { ...PLAIN_CURVE, attemptTimeoutMs: 5_000, maxAttempts: 3 } })
   vi.useFakeTimers()
   const answer = watch(queue.fetch(url, { redrive: { waitMs: 9_000 } }))
-  await fastForward(queue, ms)
+  await fastForward(ms)
   expect(answer.state).not.toBe('pending')
   expect(answer.value?.status).toBe(status)
   await queue.close({ drainMs: 0 })

@@ -62,7 +62,7 @@ test('one that was never sent says so', async () => {
 const REASONS: Readonly<Record<ExhaustedReason, RegExp>> = {
   max_attempts: /raise maxAttempts/,
   total_budget: /raise totalBudgetMs/,
-  wait_exceeded: /raise waitMs, or hand the call over/,
+  wait_exceeded: /raise waitMs, or do not wait/,
   not_retryable: /correct the request/,
   key_expired: /acceptDuplicateRisk/,
   key_conflict: /a key of its own/,

@@ -7,7 +7,7 @@ import { systemClock } from '../../js/platform/clock.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
-import { lateWords } from '../../js/runner/late-words.ts'
+import { wordsChunk } from '../../js/runner/words-chunk.ts'
 import { chunks } from './chunks.ts'
 import { type World, world } from './durable-setup.ts'
 import { closeNow, Events, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
@@ -41,7 +41,7 @@ function load({ clock, server }: World, options: RetryQueueOptions, ...refuse: r
     keys: () => chunk('keys', chunks.keys),
     store: () => chunk('durable', chunks.store),
     pages: () => chunk('pages', chunks.pages),
-    ...lateWords(() => chunk('words', chunks.words)),
+    ...wordsChunk(() => chunk('words', chunks.words)),
   })
   const source: EngineSource = () => chunk('core', async () => module)
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, principal: null, ...options }, source)

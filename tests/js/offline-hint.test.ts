@@ -1,9 +1,9 @@
 /** `navigator.onLine === false` is a hint (C1): it slows attempts down, and a flush, a new task or any answer overrules it. */
 
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { world } from './durable-setup.ts'
 import { goOffline } from './explain-setup.ts'
-import { type Fakes, ORDERS, setup } from './setup.ts'
+import { type Fakes, ORDERS, setup, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
@@ -66,6 +66,40 @@ test('an awaited call that succeeds overrules it for what waits', async () => {
   expect((await queue.fetch(`${ORDERS}/read`)).status).toBe(200)
   await clock.advance(1_500)
   expect(queue.stats().depth).toBe(0)
+})
+
+const SIGNS: readonly (readonly [string, (queues: Queues) => unknown, ms: number])[] = [
+  ['nothing happens', () => {}, 2_000],
+  [
+    'it is online',
+    () => {
+      vi.stubGlobal('navigator', { onLine: true })
+      dispatchEvent(new Event('online'))
+    },
+    500,
+  ],
+  ['its page is looked at', () => dispatchEvent(new Event('focus')), 500],
+  ['its server answers another', ({ queue }) => queue.fetch(`${ORDERS}/other`), 500],
+]
+
+describe.each(PLACES)('an awaited call %s whose browser says that it is offline', (_, make) => {
+  test.each(SIGNS)('is tried again once %s', async (_what, happens, ms) => {
+    const target = new EventTarget()
+    vi.stubGlobal('location', new URL(ORDERS))
+    vi.stubGlobal('addEventListener', target.addEventListener.bind(target))
+    vi.stubGlobal('removeEventListener', target.removeEventListener.bind(target))
+    vi.stubGlobal('dispatchEvent', target.dispatchEvent.bind(target))
+    goOffline()
+    const queues = await make()
+    const { queue, server, clock } = queues
+    server.fail()
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(500)
+    expect(server.hits).toBe(1)
+    await happens(queues)
+    for (let at = 500; at < ms + 200; at += 100) await clock.advance(100)
+    expect(answer.value?.status).toBe(200)
+  })
 })
 
 test('once overruled, failures count as ever', async () => {

@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ExhaustedError } from '../../js/index.ts'
-import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { world } from './durable-setup.ts'
+import { always, type Fakes, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const A = 'https://a.test/'
 const B = 'https://b.test/'
@@ -26,6 +27,67 @@ test.each([
   expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
   expect(Math.max(...late)).toBeLessThan(spreadMs)
   expect(Math.max(...late) - Math.min(...late)).toBeGreaterThan(spreadMs / 2)
+})
+
+describe('awaited calls that are told the same', () => {
+  const TOLD = { 'retry-after': '10' }
+
+  async function stored() {
+    const scene = world()
+    return { ...scene, ...(await scene.open({ concurrency: 100 })) }
+  }
+
+  /** How much later than in 10 s each of so many callers is sent again, in order. */
+  async function late(calls: number): Promise<number[]> {
+    const { queue, server, clock } = await setup({ concurrency: 100 })
+    always(server, 503, calls, TOLD)
+    const answers = Array.from({ length: calls }, () => queue.fetch(ORDERS, { method: 'POST' }))
+    await clock.advance(12_000)
+    expect((await Promise.all(answers)).every(({ ok }) => ok)).toBe(true)
+    const [asked = 0] = server.requests.map(({ at }) => at)
+    return server.requests.slice(calls).map(({ at }) => at - asked - 10_000)
+  }
+
+  test('S9 one of many is sent at the moment that the server named, and the others are spread after it', async () => {
+    const [first = -1, ...others] = await late(32)
+    expect(first).toBe(0)
+    expect(new Set(others).size).toBeGreaterThan(20)
+    expect(Math.max(...others)).toBeLessThan(1_000)
+  })
+
+  test.each<[where: string, open: () => Promise<Pick<Fakes, 'queue' | 'server' | 'clock'>>]>([
+    ['memory', () => setup()],
+    ['memory, with gates', () => setup({ breaker: {}, retryBudget: {} })],
+    ['a store', stored],
+  ])('S9 in %s one that waits alone is sent at that moment, each time', async (_where, open) => {
+    const { queue, server, clock } = await open()
+    server
+      .reply(429, TOLD)
+      .reply(503, { 'retry-after': '2.5' })
+      .reply(503, { RateLimit: 'limit=2, remaining=0, reset=4' })
+    const answer = queue.fetch(ORDERS, { method: 'POST' })
+    await clock.advance(20_000)
+    expect((await answer).status).toBe(200)
+    expect(gaps(server)).toEqual([10_000, 2_500, 4_000])
+  })
+
+  test('S9 in a store one of many is sent at that moment, and the others are spread after it', async () => {
+    const { queue, server, clock } = await stored()
+    always(server, 503, 8, TOLD)
+    const answers = Array.from({ length: 8 }, () => queue.fetch(ORDERS, { method: 'POST' }))
+    await clock.advance(12_000)
+    await Promise.all(answers)
+    const [first, ...others] = server.requests.slice(8).map(({ at }) => at - (server.requests[0]?.at ?? 0) - 10_000)
+    expect(first).toBe(0)
+    expect(new Set(others).size).toBeGreaterThan(5)
+  })
+
+  test('S9 in a page one that waits alone is spread: the pages of others were told the same', async () => {
+    vi.stubGlobal('location', new URL(ORDERS))
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const [first = 0] = await late(1)
+    expect(first).toBeGreaterThan(0)
+  })
 })
 
 test.each<[from: string, headers: (now: number) => Record<string, string>]>([

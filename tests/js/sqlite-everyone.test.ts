@@ -3,13 +3,13 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { Claim, Turn } from '../../js/api/store.ts'
+import { type Claim, type Lease, laneName, type Turn } from '../../js/api/store.ts'
 import { LAYOUT, MIGRATIONS } from '../../js/stores/sqlite/open.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock } from '../../js/testing/clock.ts'
 import { asked } from './sqlite/asked.ts'
 import { edit, freshPath, openStore } from './sqlite/setup.ts'
-import { claimOf, taskOf } from './sqlite/words.ts'
+import { claimOf, succeeded, taskOf } from './sqlite/words.ts'
 import { TERMS } from './store-contract/kit.ts'
 
 const ORIGIN = 'https://api.test'
@@ -150,6 +150,27 @@ test('a turn asks for one thing more where anything is paused, and for as much a
   expect(await next()).toBe(usual + 1)
   await store.pauses?.lift('p')
   expect(await next()).toBe(usual)
+})
+
+test('where all tenants have their places a turn asks for no more than a few things of each, however many lanes they have', async () => {
+  const store = openStore(freshPath(), { clock: fakeClock(), ...EVERYONE })
+  const [tenants, lanes] = [12, 40]
+  const tasks = Array.from({ length: tenants * lanes }, (_, n) => {
+    const principal = `tenant ${n % tenants}`
+    const targetUrl = `https://${n}.test/`
+    return taskOf(n, { principal, targetUrl, lane: laneName(principal, `https://${n}.test`) })
+  })
+  await store.enqueue(tasks)
+  const leases: Lease[] = []
+  const next = async (ends: number): Promise<void> => {
+    const settle = leases.splice(0, ends).map(succeeded)
+    const claim = { ...claimOf(4), total: 24, perFree: 4 }
+    leases.push(...(await store.turn({ ...STEP, settle, claim })).claimed.map(({ lease }) => lease))
+  }
+  // until all has been put apart that is met in the line of all
+  for (let turn = 0; turn < 30; turn++) await next(turn < 10 ? 0 : 2)
+  // 127, and 975 where lanes of tenants were looked at that may have no more
+  expect((await asked(() => next(2))).statements).toBeLessThan(20 * tenants)
 })
 
 test('an option that is neither there nor true is refused', () => {

@@ -65,19 +65,61 @@ test('enqueues that arrive together share one transaction, and one that is bad f
   expect(await store.counts()).toMatchObject({ pending: 2 })
 })
 
-test('principals take turns where more enqueues arrive than one transaction takes, each with its own in order', async () => {
+test.for([
+  ['single tasks', 1],
+  ['batches', 32],
+  ['a batch that is more than a transaction takes', 400],
+] as const)(
+  'a call does not wait behind another principal with %s, and each has its own in order',
+  async ([, size]) => {
+    const store = openStore(freshPath())
+    const order: number[] = []
+    const add = (n: number, principal: string, count = 1) => {
+      const lane = laneName(principal, 'https://api.test')
+      const tasks = Array.from({ length: count }, (_, i) => taskOf(n + i, { principal, lane }))
+      return store.enqueue(tasks).then(() => {
+        order.push(n)
+      })
+    }
+    const flood = Array.from({ length: Math.floor(400 / size) }, (_, i) => i * size)
+    await Promise.all([
+      ...flood.map((n) => add(n, 'flood', size)),
+      ...[add(1_000, 'calm'), add(1_001, 'calm'), add(1_002, 'late')],
+    ])
+    // so many tasks go together
+    expect(order.slice(0, 32).filter((n) => n >= 400)).toEqual([1_000, 1_002, 1_001])
+    expect(order.filter((n) => n < 400)).toEqual(flood)
+  },
+)
+
+test('a batch has its turn, however many others come with single tasks meanwhile', async () => {
   const store = openStore(freshPath())
-  const order: number[] = []
-  const add = (n: number, principal: string) =>
-    store.enqueue([taskOf(n, { principal, lane: laneName(principal, 'https://api.test') })]).then(() => {
-      order.push(n)
+  await store.counts()
+  let isDone = false
+  const batch = store.enqueue(Array.from({ length: 8 }, (_, n) => taskOf(n))).then(() => {
+    isDone = true
+  })
+  let rounds = 0
+  for (; !isDone && rounds < 100; rounds++) {
+    const others = Array.from({ length: 80 }, (_, i) => {
+      const principal = `other ${rounds} ${i}`
+      return store.enqueue([
+        taskOf(1_000 + 100 * rounds + i, { principal, lane: laneName(principal, 'https://api.test') }),
+      ])
     })
-  const flood = Array.from({ length: 400 }, (_, n) => add(n, 'flood'))
-  await Promise.all([...flood, add(1_000, 'calm'), add(1_001, 'calm'), add(1_002, 'late')])
-  expect(order.length).toBe(403)
-  // 128 go together
-  expect(order.slice(0, 128).filter((n) => n >= 400)).toEqual([1_000, 1_002, 1_001])
-  expect(order.filter((n) => n < 400)).toEqual(flood.map((_, n) => n))
+    await others[0]
+  }
+  await batch
+  expect(rounds).toBeLessThan(100)
+})
+
+test('a turn claims what waits to be written', async () => {
+  const store = openStore(freshPath())
+  await store.counts()
+  const enqueued = store.enqueue([taskOf(1)])
+  const { claimed } = await store.turn({ ...STEP, claim: claimOf(1) })
+  expect(claimed.map(({ task }) => task.taskId)).toEqual([taskOf(1).taskId])
+  expect(await enqueued).toMatchObject([{ outcome: 'stored' }])
 })
 
 test('times of a task count from the call, however long its commit waits', async () => {
@@ -283,6 +325,33 @@ test('L4 no question of a turn or an enqueue walks through all tasks', async () 
     }
   })
 })
+
+test.for([undefined, true] as const)(
+  'L4 no question about one principal walks through the tasks or the lanes of others: everyone is %s',
+  async (everyone) => {
+    const path = freshPath()
+    const store = openStore(path, everyone && { everyone })
+    const lane = 'https://api.test ann'
+    await store.enqueue([taskOf(1, { principal: 'ann', lane }), taskOf(2), taskOf(3, { principal: 'ann', lane })])
+    await store.cancel(taskOf(1).taskId, 'closed')
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+    expect(await store.countsOf?.('ann')).toMatchObject({ pending: 1, inFlight: 0, exhausted: 1 })
+    await store.list({ principal: 'ann', limit: 5 })
+    expect(await store.purge({ principal: 'ann' })).toBe(2)
+    const asked = prepare.mock.calls.map(([sql]) => sql).filter((sql) => /\bprincipal\b|lanes_own/.test(sql))
+    prepare.mockRestore()
+    expect(asked.length).toBeGreaterThan(3)
+    edit(path, (database) => {
+      for (const sql of asked.filter((sql) => /^SELECT/.test(sql))) {
+        const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
+        const steps = plan.map(({ detail }) => String(detail))
+        const walks = steps.filter((step) => /^SCAN (tasks|lanes)\b/.test(step))
+        // a file of one principal has the lanes of one
+        expect([sql, walks.filter((step) => everyone || !step.includes('lanes'))]).toEqual([sql, []])
+      }
+    })
+  },
+)
 
 const failure = (work: Promise<unknown>): Promise<Error> =>
   work.then(

@@ -54,6 +54,18 @@ test.runIf(isLinux)(
   },
 )
 
+test.runIf(isLinux).for(['by itself', 'by itself, for everyone', 'filled by others', 'filled by others, for everyone'])(
+  'S17 on a disk that is too small for what has succeeded, %s, that gives way to new tasks',
+  { timeout: 90_000 },
+  async (way) => {
+    const script = new URL('sqlite/full-of-ended.ts', import.meta.url)
+    const { refused, all, ...seen } = await onSmallDisk(script, dirname(freshPath()), way)
+    expect(seen).toEqual({ open: 0, gave: true, kept: true, anns: way.endsWith('for everyone') ? 320 : 0 })
+    expect(refused).toEqual((refused as number[]).map(() => 0))
+    expect(all).toBe((way.startsWith('filled') ? 9_600 : 16_000) + (way.endsWith('for everyone') ? 320 : 0))
+  },
+)
+
 test('a reserve of which a piece is missing is made whole by the next enqueue', async () => {
   const path = freshPath()
   const store = openStore(path)

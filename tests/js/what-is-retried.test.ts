@@ -380,17 +380,46 @@ describe('errors', () => {
 })
 
 describe('a wait that a server names', () => {
-  const GITHUB = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '0' }
+  const spent = (name: string, reset: string) => ({ [`${name}-remaining`]: '0', [`${name}-reset`]: reset })
+  const SECONDS = 20
 
-  test('S9 x-ratelimit-reset, seconds of the epoch, as GitHub sends it with a 403', async () => {
-    const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [403, 429] } })
-    const at = Math.floor(clock.now() / 1_000) + 90
-    server.reply(403, { ...GITHUB, 'x-ratelimit-reset': `${at}` })
-    await queue.enqueue(ORDERS, POST)
-    await clock.advance(89_000)
+  test.each<[what: string, headers: (at: number) => Record<string, string>]>([
+    ['x-ratelimit-reset, as GitHub sends it', (at) => spent('x-ratelimit', `${at / 1_000}`)],
+    ['a time of RFC 3339', (at) => spent('x-rate-limit', new Date(at).toISOString())],
+    ['a number of seconds', () => spent('ratelimit', `${SECONDS}`)],
+    ['a RateLimit', () => ({ RateLimit: `"day";r=0;t=${SECONDS}` })],
+    ['a RateLimit of draft 7', () => ({ RateLimit: `limit=9, remaining=0, reset=${SECONDS}` })],
+  ])('S9 a 403 of a quota that is used up is a limit until %s', async (_what, headers) => {
+    for (const way of ['fetch', 'enqueue'] as const) {
+      const { queue, server, clock } = await setup()
+      server.reply(403, headers(clock.now() + SECONDS * 1_000))
+      const answer = way === 'fetch' ? watch(queue.fetch(ORDERS, POST)) : await queue.enqueue(ORDERS, POST)
+      await clock.advance(SECONDS * 1_000 - 1)
+      expect(server.hits, way).toBe(1)
+      await clock.advance(2_001)
+      expect(server.hits, way).toBe(2)
+      if (way === 'fetch') expect(answer).toMatchObject({ value: { status: 200 } })
+    }
+  })
+
+  test.each([
+    ['some is left', { 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': '20' }],
+    ['nothing says what is left', { 'x-ratelimit-reset': '20' }],
+    ['nothing says until when', { 'x-ratelimit-remaining': '0' }],
+    ['that was until then', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000000001' }],
+    ['a RateLimit has some left', { RateLimit: '"day";r=7;t=20' }],
+  ])('a 403 with a quota is final where %s', async (_what, headers) => {
+    const { queue, server } = await setup()
+    server.reply(403, headers)
+    expect((await queue.fetch(ORDERS, POST)).status).toBe(403)
     expect(server.hits).toBe(1)
-    await clock.advance(15_000)
-    expect(server.hits).toBe(2)
+  })
+
+  test('a 403 whose quota begins anew after waitMs is given to its caller at once', async () => {
+    const { queue, server } = await setup()
+    server.reply(403, spent('x-ratelimit', '3600'))
+    expect((await queue.fetch(ORDERS, POST)).status).toBe(403)
+    expect(server.hits).toBe(1)
   })
 
   test.each([

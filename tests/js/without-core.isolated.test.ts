@@ -118,7 +118,7 @@ test('S18 an answer that hangs gives back its connection, by which the chunk may
   await queue.ready
   await clock.advance(1_000)
   expect(answer.value?.headers.get('x-node')).toBe('a')
-  await expect(answer.value?.text()).rejects.toMatchObject({ code: 'BODY_LET_GO' })
+  await expect(answer.value?.text()).rejects.toMatchObject({ code: 'BODY_DROPPED' })
 })
 
 test.each([

@@ -1,7 +1,9 @@
 // Every snippet of docs/coming-from.md is run as it stands, before and after, against a server whose first answer is a 503.
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
 import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
@@ -26,7 +28,7 @@ const inNode: readonly (readonly [string, readonly string[], string])[] = [
 ]
 
 test('there is no snippet that no test runs', () => {
-  expect(text.match(/```js\n/g)).toHaveLength(2 * (inNode.length + 1))
+  expect(text.match(/```js\n/g)).toHaveLength(2 * (inNode.length + 2))
 })
 
 for (const [heading, modules, answer] of inNode) {
@@ -76,4 +78,63 @@ test('Workbox background sync, after: in a page', async () => {
   await tab.goto(server.origin)
   await tab.waitForFunction(() => document.title === '202')
   await expect.poll(() => server.hits('/api/reports'), { timeout: 20_000 }).toBe(2)
+})
+
+/** A page under a service worker that is one of the snippets, and a server that can go away. */
+async function serwist(which: 0 | 1) {
+  using project = consumer({ 'sw.js': snippets('Serwist')[which], 'dist/none': '' })
+  for (const name of ['serwist', '@serwist/utils', 'idb']) link(project, name)
+  const define = { 'process.env.NODE_ENV': '"production"' }
+  await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife', define })
+  const script = readFileSync(join(project.folder, 'dist', 'sw.js'))
+  const site = { isAway: false, keys: [] as (string | undefined)[] }
+  const server = createServer((request, response) => {
+    if (request.url === '/sw.js') return response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
+    if (request.method === 'GET') return response.writeHead(200, { 'content-type': 'text/html' }).end(html)
+    if (site.isAway) return request.socket.destroy()
+    site.keys.push(request.headers['idempotency-key'] as string | undefined)
+    return response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const browser = await launch()
+  onTestFinished(() => browser.close())
+  const tab = await browser.newPage()
+  await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  await tab.evaluate(() =>
+    navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready.then(() => {})),
+  )
+  await tab.reload()
+  site.isAway = true
+  const post = () => fetch('/api/reports', { method: 'POST', body: 'all is well' }).then(String, () => 'no answer')
+  expect(await tab.evaluate(post)).toBe('no answer')
+  site.isAway = false
+  const waiting = () =>
+    tab.evaluate(async () => {
+      const names = (await indexedDB.databases()).map(({ name }) => name)
+      if (!names.includes('serwist-background-sync')) return 0
+      return new Promise<number>((resolve) => {
+        const opening = indexedDB.open('serwist-background-sync')
+        opening.onsuccess = () => {
+          const counting = opening.result.transaction('requests').objectStore('requests').count()
+          counting.onsuccess = () => resolve(counting.result)
+        }
+      })
+    })
+  return { site, waiting }
+}
+
+test('Serwist, before: a request without an answer waits in its database, or is sent without a key', async () => {
+  const { site, waiting } = await serwist(0)
+  await expect.poll(async () => (await waiting()) + site.keys.length, { timeout: 20_000 }).toBe(1)
+  expect(site.keys.filter((key) => key !== undefined)).toEqual([])
+})
+
+test('Serwist, after: redrive sends it, under a key, and Serwist has nothing of it', async () => {
+  const { site, waiting } = await serwist(1)
+  await expect.poll(() => site.keys, { timeout: 40_000 }).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
+  expect(await waiting()).toBe(0)
 })

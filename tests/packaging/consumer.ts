@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { root, unpacked } from './pack.ts'
+import { type PackageName, root, unpacked, unpackedOf } from './pack.ts'
 
 /** What a page of a consumer runs: it leaves its answer where the test looks for it. */
 export const inPage = `
@@ -84,6 +84,13 @@ export function consumer(files: Readonly<Record<string, string>>, parent: string
     files: (name) => readdirSync(join(folder, name), { recursive: true }).map(String),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
+}
+
+/** Installs another package of ours, with what its manifest declares and nothing else. */
+export function install(project: Consumer, name: PackageName): void {
+  cpSync(unpackedOf(name), join(project.folder, 'node_modules', name), { recursive: true })
+  const { dependencies = {} } = JSON.parse(readFileSync(join(unpackedOf(name), 'package.json'), 'utf8'))
+  for (const each of Object.keys(dependencies)) if (each !== 'redrive') link(project, each)
 }
 
 /** Installs a package of this repository's own, or one of `modules`: a peer that the user has. */

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
 import { duringTests } from '../during.ts'
 import { esbuilt } from './builds.ts'
-import { consumer } from './consumer.ts'
+import { consumer, install } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocksOf } from './snippets.ts'
@@ -35,6 +35,7 @@ async function open(
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,"><body>${markup}<script type="module" src="/main.js"></script></body></html>`
   const project = consumer({ 'dist/index.html': html, 'main.ts': script })
   onTestFinished(() => project[Symbol.dispose]())
+  install(project, '@redrive/ui')
   await esbuilt(project, { entryPoints: ['main.ts'] })
   const site = await flakyServer(join(project.folder, 'dist'))
   onTestFinished(() => site[Symbol.asyncDispose]())
@@ -53,7 +54,7 @@ async function open(
 /** Markup with a script inside it, as two files. */
 function split(code: string): readonly [markup: string, script: string] {
   const [, script = ''] = /<script type="module">([\s\S]*?)<\/script>/.exec(code) ?? []
-  return [code.replace(/<script[\s\S]*<\/script>/, ''), script || "import 'redrive/ui'"]
+  return [code.replace(/<script[\s\S]*<\/script>/, ''), script || "import '@redrive/ui'"]
 }
 
 test('the lab in a page', async () => {

@@ -116,7 +116,7 @@ tries(versioned('Connect', '@connectrpc/connect'), 'redrive/fetch: a client', as
   return undefined
 })
 
-tries(versioned('Connect', '@connectrpc/connect'), 'a call that is handed over', async () => {
+tries(versioned('Connect', '@connectrpc/connect'), 'a call that is enqueued', async () => {
   const { url, seen } = await connectServer([Code.ResourceExhausted])
   const run = project('main.js', toServer(snippet("path: 'orders.db'"), url))
   expect(await run.run(process.execPath, 'main.js')).toBe('strict\nSUCCEEDED\n')

@@ -13,9 +13,12 @@ const names = inward.split(' ')
 const { exports } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8')) as {
   exports: Readonly<Record<string, { readonly types?: string }>>
 }
-/** Named by the declarations of an entry, and out of reach of its users; the service is bundled with its names as they are. */
+/**
+ * Named by the declarations of an entry, and out of reach of its users. Of what `redrive/internal` names the other two packages, whose names stay as they are,
+ * use no more than functions, and of a `Rule` what has no short name.
+ */
 const OUT_OF_REACH =
-  /^types\/(api\/registry|options\/check|call\/(transport|discard)|stores\/memory\/rows|service\/.*)\.d\.ts$/
+  /^types\/(api\/(registry|leases)|options\/check|call\/(transport|discard|redirects)|platform\/(random|uuid7)|stores\/(memory\/rows|engine\/places))\.d\.ts$/
 
 /** The declarations of an entry, and those that they import. */
 function declarations(path: string, found: Set<string> = new Set()): Set<string> {

@@ -32,7 +32,7 @@ test('fake time and a fake server need nothing injected', async () => {
   const server = withFakeServer()
   server.reply(503).reply(200, {}, 'done')
   const answer = queue.fetch('${api}')
-  await fastForward(queue, 2_000)
+  await fastForward(2_000)
   expect(await (await answer).text()).toBe('done')
   expect(server).toHaveBeenRetried(1)
   await queue.close()

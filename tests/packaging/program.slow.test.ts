@@ -1,16 +1,22 @@
-// The program of the package, from its tarball, in a folder that has nothing else: as `npx redrive` finds it.
+// The program of @redrive/service, from its tarball, in a folder that has it and what it declares: as `npx @redrive/service` finds it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { oldestNode } from '../../scripts/setup/oldest-node.mjs'
 import { startServer } from '../redis/servers.ts'
-import { consumer, plainEnv } from './consumer.ts'
-import { tarball } from './pack.ts'
+import { type Consumer, consumer, install, plainEnv } from './consumer.ts'
+
+/** The program, where the package is installed. */
+function installed(project: Consumer): string {
+  install(project, '@redrive/service')
+  const folder = join(project.folder, 'node_modules', '@redrive', 'service')
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { bin: { redrive: string } }
+  return join(folder, bin.redrive)
+}
 
 interface Started {
   readonly url: string
@@ -81,7 +87,7 @@ for (const [name, node] of [
 ] as const) {
   test(`on ${name} it starts, delivers an order, plans a curve and ends`, async () => {
     using project = consumer({})
-    const cli = join(project.folder, 'node_modules', 'redrive', 'cli.js')
+    const cli = installed(project)
     const { stdout: version } = await promisify(execFile)(node, [cli, '--version'])
     expect(version).toMatch(/^\d+\.\d+\.\d+\n$/)
     const { stdout: plan } = await promisify(execFile)(node, [cli, 'plan', '--preset', 'zizq', '--json'])
@@ -93,7 +99,7 @@ for (const [name, node] of [
 
 test('with --ui it shows the inspector, whose files are all in the package', async () => {
   using project = consumer({})
-  const cli = join(project.folder, 'node_modules', 'redrive', 'cli.js')
+  const cli = installed(project)
   const { url } = await start(process.execPath, [cli, 'serve', '--ui'], project.folder)
   const texts = new Map<string, string>()
   const open = ['', 'page.css', 'icon.svg', 'ui.js']
@@ -108,26 +114,30 @@ test('with --ui it shows the inspector, whose files are all in the package', asy
     }
   }
   expect(texts.get('')).toContain('<redrive-inspector')
-  expect([...texts.keys()]).toContain('core.js')
+  expect([...texts.keys()]).toContain('ui-worker.js')
   // files of the package that it has no use for
-  for (const name of ['cli.js', 'index.js', 'package.json']) expect((await fetch(`${url}/ui/${name}`)).status).toBe(404)
+  for (const name of ['cli.js', 'service.js', 'package.json'])
+    expect((await fetch(`${url}/ui/${name}`)).status).toBe(404)
 })
 
-test('npx runs it from the tarball, with nothing else installed, over Redis too', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-npx-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+test('npx runs it where it is installed with what it declares and nothing else, over Redis too', async () => {
+  using project = consumer({ 'package.json': JSON.stringify({ dependencies: { '@redrive/service': '*' } }) })
+  // as npm links the program of a package
+  mkdirSync(join(project.folder, 'node_modules', '.bin'))
+  symlinkSync(installed(project), join(project.folder, 'node_modules', '.bin', 'redrive'))
   const server = await startServer()
   onTestFinished(() => server.end())
   const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
-  const words = ['--yes', '--offline', '--package', tarball(), 'redrive', 'serve', '--store', server.url]
   // npx ends by the signal itself
-  await delivers(await start(npx, words, folder))
+  await delivers(
+    await start(npx, ['--offline', '--no', '@redrive/service', 'serve', '--store', server.url], project.folder),
+  )
 })
 
 test('the library starts a service in a few lines', async () => {
   using project = consumer({
     'main.mjs': `
-      import { createService } from 'redrive/service'
+      import { createService } from '@redrive/service'
       import { sqliteStore } from 'redrive/sqlite'
       const service = createService({ store: sqliteStore({ path: 'tasks.db', everyone: true }) })
       await service.ready
@@ -135,5 +145,6 @@ test('the library starts a service in a few lines', async () => {
       console.log(JSON.stringify({ status: answer.status, policyId: (await answer.json()).policyId }))
       await service.close()`,
   })
+  install(project, '@redrive/service')
   expect(await project.node('main.mjs')).toEqual({ status: 200, policyId: 'svix' })
 })

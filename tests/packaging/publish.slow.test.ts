@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { manifest } from '../../scripts/build/manifest.mjs'
-import { root, unpacked } from './pack.ts'
+import { root, unpacked, unpackedOf } from './pack.ts'
 
 interface Step {
   readonly name?: string
@@ -56,7 +56,7 @@ test('only the job that publishes may say who it is, and it installs and builds 
   expect(JSON.stringify(others)).not.toContain('secrets.')
 })
 
-test('it publishes the very tarball that was tested, with provenance, once all was checked, tested and fuzzed', () => {
+test('it publishes the very tarballs that were tested, with provenance, once all was checked, tested and fuzzed', () => {
   const { test, fuzz, publish } = jobs
   expect(publish.needs).toEqual(['test', 'fuzz'])
   const order = ['tag', 'test', 'pack'].map((name) => test.steps.indexOf(named(name)))
@@ -66,7 +66,7 @@ test('it publishes the very tarball that was tested, with provenance, once all w
   expect(named('fuzz', fuzz).run).toContain('npm run fuzz')
   expect(publish.steps.at(-1)).toBe(named('publish', publish))
   expect(named('publish', publish).run).toContain(
-    'npm publish ./redrive.tgz --provenance --access public --ignore-scripts',
+    'npm publish "./$name.tgz" --provenance --access public --ignore-scripts',
   )
   expect(named('same', publish).env?.SHA256).toMatch(/^\$\{\{ needs\.test\.outputs\.sha256 \}\}$/)
 })
@@ -82,17 +82,22 @@ test('actions and images are named by their content: a tag can be moved', () => 
   for (const { container } of running) expect(container?.image).toMatch(/^node:[\w.-]+@sha256:[0-9a-f]{64}$/)
 })
 
-test('the tarball that is packed is the one whose sum is told', () => {
+test('the tarballs that are packed are those whose sum is told', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redrive-pack-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  cpSync(unpacked, folder, { recursive: true })
+  for (const name of ['redrive', '@redrive/service', '@redrive/ui'] as const) {
+    cpSync(unpackedOf(name), join(folder, name.replace('redrive', 'pkg').replace(/@pkg\//, 'pkg-')), {
+      recursive: true,
+    })
+  }
+  cpSync(join(root, 'pkg-maps'), join(folder, 'pkg-maps'), { recursive: true })
   const GITHUB_OUTPUT = join(folder, 'output')
   const env = { ...process.env, GITHUB_OUTPUT }
   execFileSync('bash', ['-e', '-c', named('pack').run ?? ''], { cwd: folder, env, stdio: 'pipe' })
   const SHA256 = /^sha256=([0-9a-f]{64})$/m.exec(readFileSync(GITHUB_OUTPUT, 'utf8'))?.[1]
   const check = (sum = '') =>
     spawnSync('bash', ['-e', '-c', named('same', jobs.publish).run ?? ''], {
-      cwd: folder,
+      cwd: join(folder, 'packed'),
       env: { ...env, SHA256: sum },
     })
   expect(check(SHA256).status).toBe(0)
@@ -113,7 +118,9 @@ test.for([
 
 test('the package names the repository it is published from, and where that is said', () => {
   expect(jobs.test.env?.REDRIVE_REPOSITORY).toMatch(/^\$\{\{ github\.server_url \}\}\/\$\{\{ github\.repository \}\}$/)
-  const { homepage, repository, bugs, ...rest } = manifest({ REDRIVE_REPOSITORY: 'https://github.com/owner/name' })
+  const { homepage, repository, bugs, ...rest } = manifest('redrive', {
+    REDRIVE_REPOSITORY: 'https://github.com/owner/name',
+  })
   expect([homepage, repository, bugs]).toEqual([
     'https://github.com/owner/name#readme',
     { type: 'git', url: 'git+https://github.com/owner/name.git' },
@@ -121,12 +128,12 @@ test('the package names the repository it is published from, and where that is s
   ])
   const packed = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
   expect(packed).toEqual(manifest())
-  expect(packed).toMatchObject(rest)
+  expect({ ...packed, ...rest }).toEqual(packed)
 })
 
 test.each(['github:owner/name', 'https://github.com/owner/name.git/', 'https://github.com/owner'])(
   'an address of another form, %s, ends the build',
   (REDRIVE_REPOSITORY) => {
-    expect(() => manifest({ REDRIVE_REPOSITORY })).toThrow(/repository: expected https:.*got/)
+    expect(() => manifest('redrive', { REDRIVE_REPOSITORY })).toThrow(/repository: expected https:.*got/)
   },
 )

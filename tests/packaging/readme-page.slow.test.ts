@@ -59,19 +59,10 @@ test.each([
   ['fetch', 'wrapFetch(new RetryQueue())', '/orders/1', ['200']],
   ['Axios', 'attachToAxios(', '/orders', ['attempt 2']],
   ['requests that survive the page', "principal: 'user-4711', // the user", '/reports', ['SUCCEEDED']],
-  ['a token that is never stored', 'sessionToken', '/reports', ['SUCCEEDED']],
 ])('the recipe of %s, from another origin than its API', async (_, word, path, answers) => {
   await using api = await flakyServer()
   // the recipes name no path of the API's own
   const { said } = await open(word, api.origin)
   await eventually(() => said).toEqual(answers)
   expect(api.hits(path)).toBe(2)
-})
-
-test('the recipe of the lab and the inspector', async () => {
-  const { page: tab, said } = await open('mountInspector')
-  await tab.locator('redrive-curve figcaption', { hasText: 'Waits before each retry' }).waitFor()
-  await tab.getByRole('button', { name: /Inspector of the queue/ }).click()
-  await tab.locator('redrive-inspector').waitFor()
-  expect(said).toEqual([])
 })

@@ -8,7 +8,7 @@ import { flakyServer } from './flaky-server.ts'
 import { tries } from './tries.ts'
 import { type Budget, type Weight, weighProgram } from './weigh.ts'
 
-const BUDGET: Budget = { before: 183_000, after: 183_000 }
+const BUDGET: Budget = { before: 204_500, after: 204_500 }
 
 const files = {
   'queue.js': program,

@@ -1,8 +1,8 @@
 // A program that uses every entry, and the ways in which a compiler is asked to read it: with all declarations of the package
 // checked too (`skipLibCheck: false`), by the libraries that a user may have chosen.
 import { join } from 'node:path'
-import { type Consumer, consumer, link } from './consumer.ts'
-import { root } from './pack.ts'
+import { type Consumer, consumer, install, link } from './consumer.ts'
+import { type PackageName, root } from './pack.ts'
 
 const program = `
 import axios from 'axios'
@@ -190,8 +190,8 @@ forHono.inboundErrors(queue, { orign: 'https://a.test' })
 /** Of a page: the elements, without the libraries that they are made with. */
 const elements = `
 import { RetryQueue } from 'redrive'
-import { mountInspector, RedriveCurve, THEME, type CurveView, type InspectorSource, type RedriveCurveElement, type RedriveInspectorElement } from 'redrive/ui'
-import { queueSource, serviceSource } from 'redrive/ui/sources'
+import { mountInspector, RedriveCurve, THEME, type CurveView, type InspectorSource, type RedriveCurveElement, type RedriveInspectorElement } from '@redrive/ui'
+import { queueSource, serviceSource } from '@redrive/ui/sources'
 
 const queue = new RetryQueue()
 const lab: RedriveCurveElement = new RedriveCurve()
@@ -208,6 +208,17 @@ export const names: string[] = Object.keys(THEME)
 lab.policy = { strategy: 'spred' }
 `
 
+/** Of a server of one's own around the service. */
+const service = `
+import { memoryStore } from 'redrive/memory'
+import { createService, type Service } from '@redrive/service'
+
+const service: Service = createService({ store: memoryStore({ everyone: true }), tokens: [] })
+export const answer: Promise<Response> = service.fetch(new Request('http://a.test/'))
+// @ts-expect-error a typo in an option is an error
+createService({ store: memoryStore(), toknes: [] })
+`
+
 export interface Library {
   readonly lib: readonly string[]
   /** Packages whose declarations are global. */
@@ -215,6 +226,8 @@ export interface Library {
   readonly program: string
   /** Packages that the program imports beyond those of every user. */
   readonly packages?: readonly string[]
+  /** Another package of ours that it imports. */
+  readonly ours?: PackageName
   /** @default 'module' */
   readonly type?: 'commonjs'
 }
@@ -228,7 +241,7 @@ export const HONO = 'ES2023, DOM and Node, Hono'
 export const libraries: Readonly<Record<string, Library>> = {
   'ES2022 and DOM': { lib: ['es2022', ...dom], types: [], program },
   'ES2022 and DOM, axios-retry’s interface': { lib: ['es2022', ...dom], types: [], program: facade },
-  'ES2022 and DOM, the elements': { lib: ['es2022', ...dom], types: [], program: elements },
+  'ES2022 and DOM, the elements': { lib: ['es2022', ...dom], types: [], program: elements, ours: '@redrive/ui' },
   'ES2023 and DOM': { lib: ['es2023', ...dom], types: [], program },
   'ESNext and DOM': { lib: ['esnext', ...dom], types: [], program },
   'ESNext, DOM and Node': { lib: ['esnext', ...dom], types: ['node'], program },
@@ -237,6 +250,12 @@ export const libraries: Readonly<Record<string, Library>> = {
     types: ['node'],
     program: middleware,
     packages: ['express', '@types/express', 'fastify'],
+  },
+  'ES2023, DOM and Node, the service': {
+    lib: ['es2023', ...dom],
+    types: ['node'],
+    program: service,
+    ours: '@redrive/service',
   },
   [HONO]: { lib: ['es2023', ...dom], types: ['node'], program: ofHono, packages: ['hono'] },
   'ES2022 and Node': { lib: ['es2022'], types: ['node'], program },
@@ -268,7 +287,7 @@ export const workerLibraries: Readonly<Record<string, Library>> = {
 /** Compiles nothing but says what is wrong, by rejecting. `modules`: further packages, by the folder that has them. */
 export async function judge(
   tsc: string,
-  { lib, types, program, packages = [], type }: Library,
+  { lib, types, program, packages = [], ours, type }: Library,
   moduleResolution: 'nodenext' | 'bundler',
   modules?: string,
 ): Promise<void> {
@@ -288,6 +307,7 @@ export async function judge(
     'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
     'main.ts': program,
   })
+  if (ours) install(project, ours)
   for (const name of ['@opentelemetry/api', '@types/node', 'undici-types', 'axios', ...packages]) link(project, name)
   if (modules !== undefined) link(project, '@cloudflare/workers-types', modules)
   await project.run(process.execPath, join(tsc, 'bin', 'tsc'), '-p', project.folder)

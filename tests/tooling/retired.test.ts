@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { retiredNames, vagueComments } from '../../scripts/check/retired.mjs'
+import { refusedIn, refusedWords, retiredNames, vagueComments } from '../../scripts/check/retired.mjs'
 
 const names = (text: string, path = 'js/durable/example.ts') => retiredNames(path, text)
 
@@ -63,4 +64,35 @@ test('doc comments of Rust are judged once, as a whole', () => {
 test('documents name the actor, but for what they quote from a program', () => {
   const text = '# Tabs\n\nA tab sends what nobody waits for.\n\n```\nlost: nobody knows how it ended\n```\n'
   expect(comments(text, 'docs/example.md')).toEqual(["docs/example.md:3: 'nobody': name the actor"])
+})
+
+const refused = refusedWords(readFileSync(new URL('../../docs/glossary.md', import.meta.url), 'utf8'))
+const said = (text: string, path = 'docs/example.md') => refusedIn(path, text, refused)
+
+test('the glossary has twelve words, and most say what is not used in their place', () => {
+  expect(new Set(refused.map(({ use }) => use)).size).toBeGreaterThan(12)
+})
+
+test.for<readonly [path: string, text: string, found: string]>([
+  ['docs/example.md', 'It hands a\nwhole request over.\n', "docs/example.md:1: 'hands a whole request over'"],
+  ['docs/example.md', '# Jobs\n', "docs/example.md:1: 'Jobs'"],
+  ['js/example.ts', 'const a = 1\n/** The caller is told. */\n', "js/example.ts:2: 'told'"],
+  ['js/example.ts', "throw new Error('the job has ended')\n", "js/example.ts:1: 'job'"],
+  ['js/example.ts', `const say = () => html\`<p>\${count} jobs wait</p>\`\n`, "js/example.ts:1: 'jobs'"],
+  ['js/example.ts', `const say = html\`a \${b ? html\`\${c}\n jobs wait\` : \`{\`} b\`\n`, "js/example.ts:2: 'jobs'"],
+  ['js/ui/example.ts', "const label = 'Jobs'\n", "js/ui/example.ts:1: 'Jobs'"],
+  ['src/example.rs', '/// Callers who wait.\nfn wait() {}\n', "src/example.rs:1: 'who wait'"],
+])('a word that the glossary refuses is found in prose: %s %j', ([path, text, found]) => {
+  expect(said(text, path)).toEqual([expect.stringContaining(found)])
+})
+
+test.for<readonly [path: string, text: string]>([
+  ['docs/example.md', 'The label `job`, and [a link](jobs.md).\n\n```js\nconst jobs = 1\n```\n'],
+  [
+    'js/example.ts',
+    `import { job } from './job.ts'\nconst kind = 'told' // what it was told\nconst text = \`\${told(job)} tasks\`\n`,
+  ],
+  ['src/example.rs', 'let told = jobs; // told of it\n'],
+])('what is no prose keeps its words: %s %j', ([path, text]) => {
+  expect(said(text, path)).toEqual([])
 })

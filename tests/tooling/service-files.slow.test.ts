@@ -108,13 +108,15 @@ test('settings and commands in the README are there', () => {
   const named = [...new Set(readme.match(/\bREDRIVE_(?!NAME\b)[A-Z_]+/g))]
   expect(named.length).toBeGreaterThan(3)
   expect(named.filter((name) => !variables.includes(name))).toEqual([])
-  const commands = [...readme.matchAll(/(?:npx|redrive) redrive (\w+)/g)].map(([, name = '']) => name)
+  const commands = [...readme.matchAll(/(?:npx @redrive\/service|redrive redrive) (\w+)/g)].map(([, name = '']) => name)
   expect(commands.length).toBeGreaterThan(1)
   expect(commands.filter((name) => !COMMANDS.some((each) => each.name === name))).toEqual([])
 })
 
 test('the image runs the program of the package, as a user without rights, on the port and in the folder of its settings', () => {
-  const { bin } = JSON.parse(readFileSync(join(root, 'pkg-template', 'package.json'), 'utf8')) as { bin: Env }
+  const { bin } = JSON.parse(readFileSync(join(root, 'pkg-template', 'service', 'package.json'), 'utf8')) as {
+    bin: Env
+  }
   expect(JSON.parse(instruction('ENTRYPOINT'))).toEqual(Object.keys(bin))
   expect(JSON.parse(instruction('CMD'))).toEqual(['serve'])
   expect(instruction('USER')).toBe('node')

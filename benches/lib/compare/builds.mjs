@@ -48,7 +48,17 @@ function carryOver(tree) {
   const same = (file) => readFileSync(at(file), 'utf8') === readFileSync(join(tree, file), 'utf8')
   if (existsSync(at('.tools'))) symlinkSync(at('.tools'), join(tree, '.tools'))
   if (same('package-lock.json')) symlinkSync(at('node_modules'), join(tree, 'node_modules'))
-  const made = ['pkg', 'js/core/generated', 'target/pkg.stamp', 'target/pkg-meta.json', 'target/wasm', 'target/tools']
+  const made = [
+    'pkg',
+    'pkg-service',
+    'pkg-ui',
+    'pkg-maps',
+    'js/core/generated',
+    'target/pkg.stamp',
+    'target/pkg-meta.json',
+    'target/wasm',
+    'target/tools',
+  ]
   for (const path of made.filter((path) => existsSync(at(path)))) {
     cpSync(at(path), join(tree, path), { recursive: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE })
   }

@@ -30,6 +30,11 @@ export async function openRedis({ appendonly = false } = {}) {
     },
     memory: async () => Number((await info('memory')).used_memory),
     empty: () => control.flushall('SYNC'),
+    /** It takes so many bytes more from now on; undefined: as many as there are. */
+    async limit(more) {
+      const { used_memory } = await info('memory')
+      await control.config('SET', 'maxmemory', more === undefined ? '0' : `${Number(used_memory) + more}`)
+    },
     /** From now on each script that takes longer than `fromMicros` is kept; the result gives their milliseconds, the longest first. */
     async watchScripts(fromMicros = 0) {
       await control.config('SET', 'slowlog-log-slower-than', `${fromMicros}`)

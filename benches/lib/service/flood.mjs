@@ -13,8 +13,9 @@ const WARM_UP = orLess(500, 10)
 const now = () => performance.timeOrigin + performance.now()
 
 /**
- * Single tasks of a tenant to `origin`, `perSecond` of them for `seconds`. From their beginning on another, or `by` others, hand over `flood` tasks, to
- * the servers at `slow` in turns. `handing`: of those that came meanwhile; `tookMs`: how long that was. `left`: tasks of the flood that waited at the end.
+ * Single tasks of a tenant to `origin`, `perSecond` of them for `seconds`. From their beginning on another, or `by` others, hand over up to `flood` tasks, to
+ * the servers at `slow` in turns, for as long as the single ones come. `handing`: of those that came meanwhile; `tookMs`: how long that was, for `handed`
+ * tasks. `left`: tasks of the flood that waited at the end.
  */
 export async function flooded({ target }, openStore, { flood, slow, origin, perSecond, seconds, by = 1 }) {
   const config = openConfig([...new Set([origin, ...slow])])
@@ -34,12 +35,13 @@ export async function flooded({ target }, openStore, { flood, slow, origin, perS
   const handedAt = []
   await target.ask('begin')
   const from = now()
-  const handing = handOver(service.url, batches).then(() => now())
+  const flooding = handOver(service.url, batches)
   await client.paced(count, perSecond, (at) => {
     handedAt[at] = now()
     return [taskText(origin, `single/${at}`)]
   })
-  const until = await handing
+  flooding.stop()
+  const { handed, until } = await flooding.over
   const { counts } = await service.call('GET', '/stats')
   const arrivals = await firstOf(target, count)
   const waits = arrivals.map((at, i) => at - handedAt[i])
@@ -49,7 +51,7 @@ export async function flooded({ target }, openStore, { flood, slow, origin, perS
   return {
     ...summary(waits),
     handing: summary(waits.filter((_, i) => handedAt[i] < until)),
-    ...{ tookMs: until - from, left: counts.pending + counts.inFlight },
+    ...{ tookMs: until - from, handed, left: counts.pending + counts.inFlight },
   }
 }
 
@@ -68,18 +70,29 @@ function batchOf(slow, nth, batch) {
   return `{"tasks":[${texts.join(',')}]}`
 }
 
-async function handOver(url, batches) {
+/** `stop`: no batch begins from then on. `over`: how many tasks were taken, and when the last was. */
+function handOver(url, batches) {
   const left = batches.values()
+  let handed = 0
+  let isStopped = false
   const run = async () => {
-    for (const { headers, body } of left) {
+    while (!isStopped) {
+      const { value, done } = left.next()
+      if (done) return
       const answer = await fetch(`${url}/retry-tasks/batch`, {
-        ...{ method: 'POST', body },
-        headers: { ...headers, 'content-type': 'application/json' },
+        ...{ method: 'POST', body: value.body },
+        headers: { ...value.headers, 'content-type': 'application/json' },
       })
       const { outcomes } = await answer.json()
       const refused = outcomes?.find(({ status }) => status !== 201)
       if (!outcomes || refused) throw new Error(`a batch was refused: ${answer.status} ${JSON.stringify(refused)}`)
+      handed += outcomes.length
     }
   }
-  await Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, run))
+  return {
+    stop() {
+      isStopped = true
+    },
+    over: Promise.all(Array.from({ length: FLOOD_CONNECTIONS }, run)).then(() => ({ handed, until: now() })),
+  }
 }

@@ -1,5 +1,5 @@
 // How long single tasks of a calm tenant wait, minute after minute, while fifty others do at once whatever they may: targets that are slow, that
-// fail or whose names lead nowhere, bodies made to cost much, and lists of all that there is.
+// fail or whose names lead nowhere, bodies made to cost much, and lists of all that there is. For some minutes the store is full.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orLess } from '../smoke.mjs'
 import { asTenant, openConfig } from './config.mjs'
@@ -15,6 +15,8 @@ const BATCH = 20
 const WARM_UP = orLess(500, 10)
 /** Each hostile tenant reaches this: its new tasks are refused then, and go on being sent here. */
 const QUOTA = orLess(2_000, 50)
+/** The part of all minutes in which the store has no room. */
+const [FULL_FROM, FULL_TO] = [0.5, 0.8]
 const PAUSES = { batches: 100, bodies: 500, lists: 200 }
 /** Attempts that fail at once, so that there are dead letters to list. */
 const ONCE = { policy: { maxAttempts: 1 } }
@@ -29,7 +31,8 @@ export async function mixed({ target, origin, down }, openStore, { slow, perSeco
   const { headers } = config
   const flags = [...config.flags, '--tenant-capacity', `${QUOTA}`]
   const service = await openService(openStore, { flags, headers })
-  const client = poster(service.url, CONNECTIONS, { ...headers, ...asTenant('calm') })
+  let refused = 0
+  const client = poster(service.url, CONNECTIONS, { ...headers, ...asTenant('calm') }, () => refused++)
   await target.ask('begin')
   await client.all(WARM_UP, (at) => [taskText(origin, `warm/${at}`)])
   await pastAll(target, WARM_UP)
@@ -58,28 +61,35 @@ export async function mixed({ target, origin, down }, openStore, { slow, perSeco
   ]
   const rows = []
   const count = Math.ceil((perSecond * minuteMs) / 1_000)
+  let taken = 0
   for (let minute = 0; minute < minutes; minute++) {
     const handedAt = []
     answers.clear()
+    const before = refused
+    const isFull = minute >= minutes * FULL_FROM && minute < minutes * FULL_TO && (await service.store.fill())
+    if (!isFull) await service.store.free()
     await client.paced(count, perSecond, (i) => {
       handedAt[i] = performance.timeOrigin + performance.now()
       return [taskText(origin, `single/${minute * count + i}`)]
     })
     const waits = []
-    for (const [path, at] of await target.ask('singles', (minute + 1) * count)) {
+    taken += count - (refused - before)
+    for (const [path, at] of await target.ask('singles', taken)) {
       const i = Number(path.split('/').at(-1)) - minute * count
       if (i >= 0) waits.push(at - handedAt[i])
     }
     const { counts } = await service.call('GET', '/stats')
     const row = {
       ...summary(waits),
+      ...{ isFull, refused: refused - before },
       left: counts.pending + counts.inFlight,
       dead: counts.exhausted,
       answers: new Map(answers),
     }
     rows.push(row)
     // an hour is long to wait for all of them
-    console.log(`minute ${minute + 1}: p99 ${Math.round(row.p99)} ms, ${row.left} tasks wait`)
+    const full = isFull ? `, the store is full, ${row.refused} of ${count} calm tasks refused` : ''
+    console.log(`minute ${minute + 1}: p99 ${Math.round(row.p99)} ms, ${row.left} tasks wait${full}`)
   }
   isOver = true
   await Promise.all(storms)

@@ -1,5 +1,5 @@
 // `redrive serve` as it is deployed: processes of their own, asked over HTTP.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,10 +9,14 @@ import { folder as pkg } from '../package.mjs'
 import { Program } from './program.mjs'
 import { POLICY } from './tasks.mjs'
 
-const built = join(pkg, 'cli.js')
+const built = `${pkg}-service/cli.js`
 export const isBuilt = existsSync(built)
 const program = isBuilt ? built : fileURLToPath(new URL('../../../js/cli.ts', import.meta.url))
 const LOOK_MS = 20
+/** A disk up to this size is filled where that is asked for: one in memory, say, to which TMPDIR leads. */
+const MOST_FILLED = 2 ** 30
+/** Bytes that a full Redis has left. */
+const LEFT = 2 ** 20
 
 let names = 0
 
@@ -20,12 +24,32 @@ let names = 0
 export const storesOf = (redis) => ({
   async SQLite() {
     const folder = mkdtempSync(join(tmpdir(), 'redrive-bench-'))
+    const filler = join(folder, 'filler')
     const end = async () => rmSync(folder, { recursive: true, force: true })
-    return { flags: ['--store', `sqlite:${join(folder, 'bench.db')}`], end }
+    /** Says whether it was: a large disk, which others need as well, is not. */
+    const fill = async () => {
+      const { blocks, bsize } = statfsSync(folder)
+      if (blocks * bsize > MOST_FILLED) return false
+      const file = openSync(filler, 'a')
+      try {
+        for (;;) writeSync(file, Buffer.alloc(4_096, 1))
+      } catch {
+        return true
+      } finally {
+        closeSync(file)
+      }
+    }
+    const free = async () => rmSync(filler, { force: true })
+    return { flags: ['--store', `sqlite:${join(folder, 'bench.db')}`], end, fill, free }
   },
   async Redis() {
     await redis.empty()
-    return { flags: ['--store', redis.url, '--name', `bench-${++names}`], end: () => redis.empty() }
+    const fill = async () => {
+      await redis.limit(LEFT)
+      return true
+    }
+    const end = () => redis.limit().then(() => redis.empty())
+    return { flags: ['--store', redis.url, '--name', `bench-${++names}`], end, fill, free: () => redis.limit() }
   },
 })
 
@@ -63,7 +87,7 @@ export async function openService(openStore, { roles = ['all'], flags = [], head
   }
   await call('POST', '/retry-policies', POLICY)
   return {
-    ...{ url, call },
+    ...{ url, call, store },
     processes: all.map(({ process }) => process),
     async close() {
       await Promise.all(all.map(({ process }) => process.stop()))

@@ -32,14 +32,15 @@ export function jobOf(origin, path) {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Posts tasks on so many connections. `headers` go with each. */
-export function poster(url, connections, headers = {}) {
+/** Posts tasks on so many connections. `headers` go with each. `refused`: hears of a task that a full store does not take, which is an error otherwise. */
+export function poster(url, connections, headers = {}, refused) {
   const pool = new Pool(url, { connections, pipelining: 1 })
   const asked = { path: '/retry-tasks', method: 'POST' }
   /** `more`: headers of this one. */
   const post = async (body, more) => {
     const answer = await pool.request({ ...asked, headers: { ...JSON_TYPE, ...headers, ...more }, body })
-    if (answer.statusCode !== 201) throw new Error(`POST: ${answer.statusCode} ${await answer.body.text()}`)
+    if (answer.statusCode === 503 && refused) refused()
+    else if (answer.statusCode !== 201) throw new Error(`POST: ${answer.statusCode} ${await answer.body.text()}`)
     await answer.body.dump()
   }
   return {

@@ -1,6 +1,6 @@
 /** The queue of the demo in `<redrive-inspector>`: orders are placed at once, and more when asked for. It lives as long as the page. */
 import { RetryQueue } from '/pkg/index.js'
-import '/pkg/ui.js'
+import '/ui/ui.js'
 import { Board } from '../board.js'
 import { inspected, intentNames, placeOrders } from '../calls.js'
 

@@ -44,7 +44,7 @@ export class StreamedBody {
     this.#abort = abort
   }
 
-  /** undefined: it is no stream. Until it is read, or let go of, the stream stays as it is. `abort`: ends its request. */
+  /** undefined: it is no stream. Until it is read, or dropped, the stream stays as it is. `abort`: ends its request. */
   static of(data: unknown, abort: () => void): StreamedBody | undefined {
     if (typeof data !== 'object' || data === null) return undefined
     // a page that a test runner has put together may have no streams, or others
@@ -73,7 +73,7 @@ export class StreamedBody {
     return this.#reading
   }
 
-  /** Lets go of what is still to come. */
+  /** Drops what is still to come. */
   discard(): void {
     this.#isGone = true
     const source = this.#open()
@@ -87,7 +87,7 @@ export class StreamedBody {
     return this.#source
   }
 
-  /** Reads to the end, or to where it was let go of, for `mostMs` at most. `idleMs`: longest time without a part; 0: any. */
+  /** Reads to the end, or to where it was dropped, for `mostMs` at most. `idleMs`: longest time without a part; 0: any. */
   async all(idleMs: number, mostMs: number, clock: Clock): Promise<Chunk> {
     let isOver = false
     let disarm = () => {}
@@ -122,7 +122,7 @@ export class StreamedBody {
     return bytes
   }
 
-  /** The whole again as a stream of its kind: what was read, and then what comes. One that was let go of fails at its end. */
+  /** The whole again as a stream of its kind: what was read, and then what comes. One that was dropped fails at its end. */
   again(): unknown {
     const parts = this.#parts()
     if (this.isNode) return node.process.getBuiltinModule('node:stream').Readable.from(parts, { objectMode: false })

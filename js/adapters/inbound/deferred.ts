@@ -1,5 +1,5 @@
 /**
- * Outbound: a handler's own call is handed over where it fails, and its client is told so. The call throws once its task is kept, so that a
+ * Outbound: a handler's own call is deferred where it fails, and its client gets an answer that says so. The call throws once its task is kept, so that a
  * handler reads as if the call had succeeded, and the middleware turns what was thrown into the 202.
  */
 
@@ -32,7 +32,7 @@ export class DeferredError extends RedriveError {
 export type FetchOrDefer = (input: RequestLike, init?: RedriveInit) => Promise<RedriveResponse>
 
 /**
- * Makes a fetch that hands a call over to `queue` if its first attempt fails, or takes longer than `waitMs`, and then throws a
+ * Makes a fetch that defers a call to `queue` if its first attempt fails, or takes longer than `waitMs`, and then throws a
  * `DeferredError`. An answer that no retry can follow is returned as it is. `init.redrive` of a call is laid over `defaults`.
  */
 export function orDefer(queue: RetryQueue, defaults: Omit<TaskOptions, 'mode'> = {}): FetchOrDefer {

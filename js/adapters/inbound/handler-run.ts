@@ -1,5 +1,5 @@
 /**
- * The failed run of a handler, told to the queue as a call whose first attempt it was. So the task counts it among its attempts, waits
+ * The failed run of a handler, given to the queue as a call whose first attempt it was. So the task counts it among its attempts, waits
  * before the next as its policy says, and has its outcome in the history, while the breaker of the service's own origin hears of it.
  */
 
@@ -34,7 +34,7 @@ export class HandlerError extends Error {
 /** Stands for a value that is withheld: it has the form of a credential, so under any name only that name is stored. */
 const WITHHELD = 'Bearer withheld'
 
-/** Makes the call whose first attempt the handler's run was. It is handed over, and to a store alone. */
+/** Makes the call whose first attempt the handler's run was. It is enqueued, and in a store alone. */
 export async function callOf(
   { method, url, headers: own, withheld, bytes }: Replayed,
   failure: Failure,

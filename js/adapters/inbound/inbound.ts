@@ -30,7 +30,7 @@ export interface Settled {
 
 const GOES_ON: Settled = {}
 
-/** 'cut_off' is told to no one: its client has left. */
+/** 'cut_off' is reported to no one: its client has left. */
 const LACKS: Readonly<Record<Exclude<Lack, 'cut_off'>, readonly [DegradedCode, string]>> = {
   not_captured: [
     'not_replayable',
@@ -215,7 +215,7 @@ export class Inbound {
     }
   }
 
-  /** Says why an error went on: the client was told of that, and the owner of the queue of nothing. */
+  /** Says why an error went on: the client got that error, and the owner of the queue hears nothing. */
   #tell(code: DegradedCode, { method }: Incoming, why: string, once: string): void {
     const { origin } = this.#options
     this.#host.degraded(code, `${method} ${origin} has failed and was ${why}`, `inbound ${origin} ${once}`)

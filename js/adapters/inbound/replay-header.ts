@@ -1,5 +1,5 @@
 /**
- * The mark of a replay: `redrive-replay: <taskId>.<attempt>.<HMAC>`. A handler that fails for a replay would hand the same request over
+ * The mark of a replay: `redrive-replay: <taskId>.<attempt>.<HMAC>`. A handler that fails for a replay would enqueue the same request
  * again, and again, so a request whose mark is the queue's own is never kept. The mark is made for each attempt and is stored nowhere.
  */
 

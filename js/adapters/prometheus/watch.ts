@@ -13,7 +13,7 @@ import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import { Counter, Histogram, type Labels, Names, OTHER } from './series.ts'
 
-/** The ends of an attempt that are told apart. */
+/** The ends of an attempt that are counted apart. */
 const ATTEMPT_OUTCOMES = [
   'success',
   'rate_limited',

@@ -75,7 +75,7 @@ function readBody(
   return { body: readAll(body as AsyncIterable<Uint8Array | string>, length), bytes: length }
 }
 
-/** More than the length that was said is no business of ours: undici refuses it. */
+/** More than the length that was said is undici's business, which refuses it. */
 async function readAll(body: AsyncIterable<Uint8Array | string>, length: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0

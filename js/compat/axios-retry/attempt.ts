@@ -1,4 +1,4 @@
-/** One attempt of a request, as axios makes it: its chain of interceptors waits behind the adapter until it is told how it ended. */
+/** One attempt of a request, as axios makes it: its chain of interceptors waits behind the adapter until it hears how the attempt ended. */
 
 import type { AxiosResponse } from 'axios'
 import type { AxiosAnswer } from '../../adapters/by-axios/answer.ts'
@@ -20,7 +20,7 @@ export class Attempt {
     this.told.catch(() => {})
   }
 
-  /** Has its chain go on. Told again, it keeps to the first word. */
+  /** Has its chain go on. Called again, it changes nothing. */
   tell(result: Promise<AxiosResponse>): void {
     this.isTold = true
     this.#tell(result)

@@ -1,11 +1,13 @@
 /**
- * Workbox's own database, as far as it is taken over: its entries are marked, read and deleted, and none is made. It may be in use by an older
+ * Workbox's own database, or that of Serwist, as far as it is taken over: its entries are marked, read and deleted, and none is made. It may be in use by an older
  * worker at the same time, whose entries come and go; so each step is one transaction, and none writes an entry back that is gone.
  */
 
 import type { RequestData } from './requests.ts'
 
-const NAME = 'workbox-background-sync'
+/** Serwist began as a copy of Workbox: its entries are the same, in a database of its own. */
+export const DATABASES = ['workbox-background-sync', 'serwist-background-sync'] as const
+export type DatabaseName = (typeof DATABASES)[number]
 const STORE = 'requests'
 const INDEX = 'queueName'
 /** The field that is added to an entry. Workbox passes over it, also where a deploy is taken back. */
@@ -13,6 +15,7 @@ const MARK = 'redrive'
 
 /** An entry by its id and mark: an id may be another entry's by now. */
 export interface Marked {
+  readonly database: DatabaseName
   readonly id: IDBValidKey
   readonly mark: string
 }
@@ -33,21 +36,23 @@ export interface Found {
 type Row = Readonly<Record<string, unknown>>
 
 export class WorkboxDatabase {
+  readonly #name: DatabaseName
   readonly #db: IDBDatabase
 
-  private constructor(db: IDBDatabase) {
+  private constructor(name: DatabaseName, db: IDBDatabase) {
+    this.#name = name
     this.#db = db
     // a later Workbox may want another version of it
     db.onversionchange = () => db.close()
   }
 
   /** undefined: there is none. */
-  static async open(): Promise<WorkboxDatabase | undefined> {
-    const db = await openExisting()
+  static async open(name: DatabaseName = DATABASES[0]): Promise<WorkboxDatabase | undefined> {
+    const db = await openExisting(name)
     if (!db) return undefined
     const { objectStoreNames } = db
     if (objectStoreNames.contains(STORE) && db.transaction(STORE).objectStore(STORE).indexNames.contains(INDEX)) {
-      return new WorkboxDatabase(db)
+      return new WorkboxDatabase(name, db)
     }
     db.close()
     return undefined
@@ -77,7 +82,7 @@ export class WorkboxDatabase {
           const known = markOf(row)
           const mark = known ?? makeMark()
           if (known === undefined) cursor.update({ ...row, [MARK]: mark })
-          marked.push({ id: cursor.primaryKey, mark })
+          marked.push({ database: this.#name, id: cursor.primaryKey, mark })
         }
         cursor.continue()
       }
@@ -114,9 +119,9 @@ export class WorkboxDatabase {
 }
 
 /** Opens it as it is: one that is not there is not made. */
-function openExisting(): Promise<IDBDatabase | undefined> {
+function openExisting(name: DatabaseName): Promise<IDBDatabase | undefined> {
   return new Promise((resolve, reject) => {
-    const request = indexedDB.open(NAME)
+    const request = indexedDB.open(name)
     let isNew = false
     request.onupgradeneeded = () => {
       isNew = true

@@ -1,4 +1,4 @@
-/** The options of Workbox's queue, and the settings of ours that they come to. */
+/** The options of Workbox's queue, and our settings that they come to. */
 
 import { check, flag, fn, follow, int, MAX_MS, num, object, pattern, type Rules } from '../../options/check.ts'
 import type { RetryQueueOptions } from '../../options/queue-options.ts'

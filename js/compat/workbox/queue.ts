@@ -144,7 +144,7 @@ export class Queue {
     if (!this.#isManual && !this.#isClosed) this.retryQueue.resume()
   }
 
-  /** For tests and tools, since a worker is simply ended: lets go of the name, the store and all that listens. What is stored stays. */
+  /** For tests and tools, since a worker is simply ended: releases the name, the store and all that listens. What is stored stays. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const undo of this.#undo) undo()

@@ -43,10 +43,10 @@ export async function argumentsOf(request: Request): Promise<readonly [url: stri
   return [url, initOf({ ...parts, method, headers, mode: modeOf(mode), body: bytes })]
 }
 
-/** Throws where no answer could be told from another, so that no queue of ours takes the request. */
+/** Throws where all answers look alike, so that no queue takes the request. */
 export function assertQueueable({ mode, method, url }: Request): void {
   if (mode !== 'no-cors') return
   const { origin, pathname } = new URL(url)
-  const why = "a 'no-cors' answer has no status, so a failure cannot be told from a success"
+  const why = "a 'no-cors' answer has no status, so a failure looks like a success"
   throw new TypeError(`${method} ${origin}${pathname}: ${why}; send it with mode: 'cors', or with fetch alone`)
 }

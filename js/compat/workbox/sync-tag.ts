@@ -1,4 +1,4 @@
-/** Background Sync under Workbox's own tag: a sync that Workbox has asked for wakes this queue, too. */
+/** Background Sync under Workbox's own tag: a sync that Workbox or Serwist has asked for wakes this queue, too. */
 
 import type { Syncable, SyncEvent } from '../../platform/sync.ts'
 
@@ -38,11 +38,12 @@ export class SyncTag {
     return true
   }
 
-  /** Answers each sync of this tag; gives what ends that. */
+  /** Answers each sync of this tag, or of Serwist's; gives what ends that. */
   listen(answer: (lastChance: boolean) => Promise<void>): () => void {
     const onSync = (event: Event): void => {
       const { tag, lastChance } = event as SyncEvent
-      if (tag === this.tag) (event as SyncEvent).waitUntil(answer(lastChance))
+      if (tag === this.tag || tag === this.tag.replace('workbox', 'serwist'))
+        (event as SyncEvent).waitUntil(answer(lastChance))
     }
     globalThis.addEventListener('sync', onSync)
     return () => globalThis.removeEventListener('sync', onSync)

@@ -1,5 +1,5 @@
 /**
- * Takes over what Workbox's database still holds of a queue, so that nothing is lost on the day of the change.
+ * Takes over what the database of Workbox or Serwist still holds of a queue, so that nothing is lost on the day of the change.
  *
  * Each entry gets a mark there, then it is enqueued here, and once that is on the disk it is deleted there: a worker that is killed in between
  * finds the mark at its task, and makes no second one. An entry stays there for longer where its task alone could not be sent after
@@ -16,7 +16,7 @@ import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
 import { giverFor } from '../../runner/credentials.ts'
-import { type Marked, WorkboxDatabase, type WorkboxEntry } from './database.ts'
+import { DATABASES, type DatabaseName, type Marked, WorkboxDatabase, type WorkboxEntry } from './database.ts'
 import type { Entries } from './entries.ts'
 import { ExclusiveLock } from './lock.ts'
 import { requestOf } from './requests.ts'
@@ -94,14 +94,17 @@ export class TakeOver {
 
   async #look(): Promise<boolean> {
     let isAllOver = true
-    await this.#inDatabase(async (database) => {
-      if (!(await this.#lock.acquire())) return
-      try {
-        isAllOver = await this.#takeAll(database)
-      } finally {
-        this.#resign()
-      }
-    })
+    this.#failures = 0
+    for (const name of DATABASES) {
+      await this.#inDatabase(name, async (database) => {
+        if (!(await this.#lock.acquire())) return
+        try {
+          isAllOver = (await this.#takeAll(database)) && isAllOver
+        } finally {
+          this.#resign()
+        }
+      })
+    }
     return isAllOver
   }
 
@@ -110,7 +113,6 @@ export class TakeOver {
     const since = this.#host.now() - retentionMs
     const { marked, unreadable } = await database.mark(this.#queue.name, since, this.#host.makeKey)
     if (unreadable > 0) this.#unreadable(`${unreadable} of its entries cannot be read`)
-    this.#failures = 0
     if (marked.length === 0) return true
     const known = await this.#entries.takenOver()
     const here = new Set([...this.#held.values()].map(({ mark }) => mark))
@@ -168,16 +170,16 @@ export class TakeOver {
     }
   }
 
-  /** Whether a task of ours alone is enough to send it, whichever process does. */
+  /** Whether our task alone is enough to send it, whichever process does. */
   #isWhole(withheldHeaders: readonly string[], url: string): boolean {
     return withheldHeaders.length === 0 || giverFor(this.#host.settings, { url }) !== undefined
   }
 
-  /** No queue of ours takes it: it is sent as Workbox would, with each look, until it has arrived. */
+  /** No queue takes it: it is sent as Workbox would, with each look, until it has arrived. */
   #sendAsItLies(request: Request, marked: Marked): void {
     const sending = this.#host.settings
       .fetch(request)
-      .then(() => this.#inDatabase((database) => database.delete(marked)))
+      .then(() => this.#inDatabase(marked.database, (database) => database.delete(marked)))
       .catch(() => {
         this.#failures++
       })
@@ -200,7 +202,7 @@ export class TakeOver {
   #ended(taskId: string): void {
     const marked = this.#held.get(taskId)
     if (!marked) return
-    this.#inDatabase((database) => database.delete(marked))
+    this.#inDatabase(marked.database, (database) => database.delete(marked))
       .catch((error) => this.#failed(error))
       .finally(() => {
         this.#held.delete(taskId)
@@ -213,8 +215,8 @@ export class TakeOver {
     if (this.#held.size === 0 && this.#sending.size === 0) this.#lock.release()
   }
 
-  async #inDatabase(work: (database: WorkboxDatabase) => Promise<void>): Promise<void> {
-    const database = await WorkboxDatabase.open()
+  async #inDatabase(name: DatabaseName, work: (database: WorkboxDatabase) => Promise<void>): Promise<void> {
+    const database = await WorkboxDatabase.open(name)
     if (!database) return
     try {
       await work(database)
@@ -224,13 +226,13 @@ export class TakeOver {
   }
 
   #unreadable(what: string): void {
-    const where = `the queue '${this.#queue.name}' in Workbox's database`
+    const where = `the queue '${this.#queue.name}' in the database of Workbox or Serwist`
     this.#host.degraded('unreadable_record', `${where}: ${what}; it stays there, unsent`, `left ${what}`)
   }
 
   #failed(error: unknown): false {
     const why = error instanceof Error ? error.message : String(error)
-    const what = `what Workbox has left of '${this.#queue.name}' is not taken over yet (${why})`
+    const what = `what Workbox or Serwist has left of '${this.#queue.name}' is not taken over yet (${why})`
     const code = isFull(error) ? 'storage_full' : 'unreadable_record'
     this.#host.degraded(code, `${what}: it stays there, and is looked for again with the next sync`, 'left')
     return false

@@ -4,9 +4,7 @@
  */
 
 import { Hono } from 'hono'
-import { RedriveError } from '../../api/errors.ts'
-import { hostDraw, uuid4 } from '../../platform/random.ts'
-import { uuid7Maker } from '../../platform/uuid7.ts'
+import { hostDraw, uuid4, uuid7Maker } from 'redrive/internal'
 import { Places } from '../places.ts'
 import { checkAccept } from './accept.ts'
 import type { ApiContext } from './context.ts'
@@ -16,7 +14,7 @@ import { openapiDocument } from './openapi.ts'
 import { checkHost, checkOrigin, isAtAddress, isOwnPage, isPreflight, preflightResponse, putCors } from './origins.ts'
 import { pathOf } from './path.ts'
 import { Policies } from './policies.ts'
-import { newRequestId, Problem, problemResponse } from './problem.ts'
+import { newRequestId, Problem, problemOf, problemResponse } from './problem.ts'
 import { Rates } from './rates.ts'
 import { readBody, readQuery } from './read-request.ts'
 import type { Route } from './route.ts'
@@ -300,27 +298,4 @@ function refusal(error: unknown, course: Course, context: ApiContext): Response 
     context.log({ event: 'error', requestId: course.id, problem: problem.type, message })
   }
   return problemResponse(problem, course.id)
-}
-
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error
-  const code = error instanceof RedriveError ? error.code : ''
-  if (code === 'QUEUE_CLOSED') return new Problem('draining', 'the service is stopping')
-  // the store refuses it before it does anything
-  if (code === 'STORAGE_FULL') {
-    return new Problem(
-      'queue-full',
-      'the store has no more room, on its disk or by its maxmemory; nothing was stored: make room there',
-    )
-  }
-  if (/^STORAGE_|^CORE_TRAPPED$/.test(code)) {
-    return new Problem(
-      'store-unavailable',
-      'the store did not answer; the request may have been done or not, and can be made again',
-    )
-  }
-  return new Problem(
-    'internal',
-    'the service failed at this request; its log has the cause under the id of the request',
-  )
 }

@@ -1,5 +1,5 @@
 /**
- * A callback as it comes in, and as its task keeps it: the ends of a task that are told, and to whom. Its URL is stored and read by
+ * A callback as it comes in, and as its task keeps it: the ends of a task that are reported, and to whom. Its URL is stored and read by
  * people as a target is, so the same rules hold for it.
  */
 

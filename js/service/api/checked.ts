@@ -1,7 +1,7 @@
 /** Values against their schemas: what is wrong is said with its place, in words that quote no value. */
 
 import type { z } from '@hono/zod-openapi'
-import { meant } from '../../options/meant.ts'
+import { meant } from 'redrive/internal'
 import { type FieldError, MOST_ERRORS, Problem, pointerTo } from './problem.ts'
 
 /** The value as its schema lets it through. Throws 'invalid'. */

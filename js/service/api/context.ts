@@ -3,15 +3,10 @@
  * service gives them, and so does a test.
  */
 
-import type { ScopeOptions } from '../../api/methods.ts'
-import type { RetryPolicy } from '../../api/policy.ts'
-import type { QueueStats } from '../../api/stats.ts'
-import type { Quota, TaskStore } from '../../api/store.ts'
-import type { Core } from '../../core/functions.ts'
-import type { Sanitizer } from '../../core/sanitizer.ts'
-import type { SanitizeOptions } from '../../options/sanitize.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { Clock, QueueStats, RetryQueue, SanitizeOptions, ScopeOptions, TaskStore } from 'redrive'
+import type { Core, RetryPolicy } from 'redrive/core'
+import type { Sanitizer } from 'redrive/internal'
+import type { Quota } from 'redrive/store'
 import type { BodySources } from '../bodies/body-sources.ts'
 import type { TaskBodies } from '../bodies/task-bodies.ts'
 import type { Listening } from '../feed/types.ts'
@@ -68,7 +63,7 @@ export interface ApiLimits {
 
 export interface ApiSettings {
   readonly limits: ApiLimits
-  /** Like `sanitize.urlSecrets` of a queue; a task with a secret in its URL is refused unless told otherwise, since none is kept in memory. */
+  /** Like `sanitize.urlSecrets` of a queue; a task with a secret in its URL is refused by default, since none is kept in memory. */
   readonly urlSecrets?: SanitizeOptions['urlSecrets']
   /** The policy of a task that names none. Its `policyId` is `default`, or the name of the preset or registered policy that it is. */
   readonly defaultPolicy: RetryPolicy
@@ -142,7 +137,9 @@ export interface ApiContext {
     | undefined
   /** Buckets in which tasks may name bodies. Absent: there are none. */
   readonly bodySources?: Pick<BodySources, 'maxBytes' | 'find' | 'refuse' | 'open'> | undefined
-  readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>
+  /** Stores the callbacks of the ends of these tasks that are to be reported, as far as there is room. */
+  tellEnds(taskIds: readonly string[]): Promise<void>
+  readonly sanitizer: Sanitizer
   readonly core: Pick<Core, 'canonicalJson' | 'backoffSchedule'>
   readonly clock: Clock
   /** Asked for each request, so that a reload takes effect at once. */

@@ -3,8 +3,10 @@
  * history tells, which is read where it was asked for.
  */
 
-import type { StoredTask, TaskStore } from '../../api/store.ts'
+import type { TaskStore } from 'redrive'
+import type { StoredTask } from 'redrive/store'
 import type { ApiStore } from './context.ts'
+import { afterOthers } from './in-slices.ts'
 import { firstIdAt } from './page-filter.ts'
 import type { DeadFilter } from './schemas/control.ts'
 import { endedAtOf } from './show.ts'
@@ -87,9 +89,10 @@ async function endedWithin(
   return endedAt >= endedAfter && endedAt < endedBefore
 }
 
-const PAGE = 1_000
+/** Tasks of a page that are read in one turn of the event loop. */
+const PAGE = 64
 
-/** How many there are now. */
+/** How many there are now. Other requests have their turn after each page. */
 export async function countDead(store: ApiStore, scope: DeadScope): Promise<number> {
   const isAll = Object.keys(scope.filter).length === 0 && !('principal' in scope)
   if (isAll) return (await store.counts()).exhausted
@@ -99,5 +102,6 @@ export async function countDead(store: ApiStore, scope: DeadScope): Promise<numb
     count += page.tasks.length
     if (page.cursor === undefined) return count
     cursor = page.cursor
+    await afterOthers()
   }
 }

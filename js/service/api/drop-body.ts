@@ -1,7 +1,7 @@
 /** The body of a task that will not be sent again, where it lies apart from its record and is the task's alone: it is deleted with its task. */
 
-import type { StoredTask } from '../../api/store.ts'
-import type { ApiContext, ApiStore } from './context.ts'
+import type { StoredTask } from 'redrive/store'
+import type { ApiContext } from './context.ts'
 
 export interface Dropping extends Pick<ApiContext, 'log' | 'sanitizer'> {
   /** Absent: bodies lie with their tasks alone. */
@@ -15,9 +15,13 @@ export async function dropBody(task: StoredTask, { bodies, log, sanitizer }: Dro
   })
 }
 
-/** Deletes a dead letter. One that was put back meanwhile is none, and keeps its body. */
-export async function purgeDead(taskId: string, context: Dropping & { readonly store: ApiStore }): Promise<void> {
+/** Deletes a dead letter, once its end was reported if there is room for that. One that was put back meanwhile is none, and keeps its body. */
+export async function purgeDead(
+  taskId: string,
+  context: Dropping & Pick<ApiContext, 'store' | 'tellEnds'>,
+): Promise<void> {
   const { store, bodies } = context
+  await context.tellEnds([taskId])
   const task = bodies && (await store.get(taskId))
   const count = await store.purge({ taskId, status: 'EXHAUSTED' })
   if (task && count > 0) await dropBody(task, context)

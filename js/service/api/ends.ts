@@ -1,6 +1,6 @@
 /** The ways in which a task may end, in the words of the API. */
 
-import type { TaskStatus } from '../../api/task.ts'
+import type { TaskStatus } from 'redrive'
 
 /** The ends that a callback may be for. */
 export const ENDS = ['succeeded', 'exhausted', 'cancelled'] as const

@@ -5,8 +5,20 @@ const SLICE = 8
 /** Bytes of them, where some are large. */
 export const SLICE_BYTES = 65_536
 
-/** Resolves once other requests have had their turn. */
-export const afterOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** Those that have more to do, each with its next slice. */
+const waiting: (() => void)[] = []
+
+/** Resolves once other requests have had their turn. One of all that wait here goes on in each round of the event loop, however many there are. */
+export const afterOthers = (): Promise<void> =>
+  new Promise((resolve) => {
+    waiting.push(resolve)
+    if (waiting.length === 1) setImmediate(goOn)
+  })
+
+function goOn(): void {
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(goOn)
+}
 
 /** Does the work for each, in order. Other requests have their turn after each slice. */
 export async function inSlices<T, R>(

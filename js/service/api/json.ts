@@ -4,7 +4,7 @@
  * refused by the core's reader, which also gives the canonical text; the few rules it has not are here.
  */
 
-import { RedriveError } from '../../api/errors.ts'
+import { RedriveError } from 'redrive'
 import type { ApiContext } from './context.ts'
 import { afterOthers, SLICE_BYTES } from './in-slices.ts'
 import { type FieldError, MOST_ERRORS, Problem, pointerTo } from './problem.ts'
@@ -46,6 +46,9 @@ export async function readJson(bytes: Uint8Array, maxDepth: number, core: ApiCon
     throw new Problem('body-too-large', `${why}; a task may have any number of them as text in \`body\``)
   }
   await rest()
+  // before the core has printed all of them: that takes the longest for numbers which are rounded
+  if (mayBeInexact(text) && isJson(text)) refuseFaults(text)
+  await rest()
   let canonical: string
   try {
     canonical = core.canonicalJson(text)
@@ -54,10 +57,24 @@ export async function readJson(bytes: Uint8Array, maxDepth: number, core: ApiCon
     throw unreadable((error as Error).message.replace(/^text: /, ''))
   }
   await rest()
-  const errors = mayBeInexact(text) || canonical.includes('"__proto__"') ? faultsIn(text) : []
+  if (canonical.includes('"__proto__"')) refuseFaults(text)
+  return { value: JSON.parse(canonical) as unknown, canonical }
+}
+
+/** `text` is JSON. */
+function refuseFaults(text: string): void {
+  const errors = faultsIn(text)
   const [first] = errors
   if (first) throw new Problem('invalid', `${first.pointer}: ${first.detail}`, { errors })
-  return { value: JSON.parse(canonical) as unknown, canonical }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false // the core says what is wrong with it
+  }
 }
 
 const QUOTE = 0x22
@@ -75,7 +92,7 @@ const POINT = 0x2e
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39
 
 /**
- * How deep a text opens brackets, up to one more than `enough`, and how many values it has. Told from bytes, whatever else
+ * How deep a text opens brackets, up to one more than `enough`, and how many values it has. Counted in bytes, whatever else
  * is wrong with them.
  */
 function measure(bytes: Uint8Array, enough: number): { readonly depth: number; readonly values: number } {
@@ -99,7 +116,7 @@ function measure(bytes: Uint8Array, enough: number): { readonly depth: number; r
   return { depth: deepest, values }
 }
 
-/** Fifteen digits are told apart by any double; more, or an exponent, may not be. */
+/** Any double keeps fifteen digits apart; more, or an exponent, may not be. */
 const mayBeInexact = (text: string): boolean => /(?:^|[[:,\s])-?(?:[\d.]{16}|[\d.]{1,15}[eE])/.test(text)
 
 /** Equal numbers as equal texts: their digits without zeros around them, and the place of the point. */
@@ -123,7 +140,7 @@ const ROUNDED =
   'a number that a double cannot hold as it is written: send it as a string, or the whole body as text in `body`'
 
 /**
- * The faults that the core's reader leaves, with their places, up to as many as are shown. Told from the text, which is JSON: a reviver of `JSON.parse`
+ * The faults that the core's reader leaves, with their places, up to as many as are shown. Found in the text, which is JSON: a reviver of `JSON.parse`
  * costs a microsecond for each value.
  */
 function faultsIn(text: string): FieldError[] {

@@ -7,13 +7,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import { schemaOf } from '../../api/records.ts'
-import { laneName, type NewTask } from '../../api/store.ts'
-import { bodyMs } from '../../options/first-policy.ts'
-import type { ResolvedPolicy } from '../../options/policy.ts'
-import { DAY_MS, FOREVER } from '../../platform/clock.ts'
-import { utf8 } from '../../platform/utf8.ts'
-import { deadlineOf } from '../../stores/engine/rules.ts'
+import { bodyMs, DAY_MS, deadlineOf, FOREVER, type ResolvedPolicy, utf8 } from 'redrive/internal'
+import { laneName, type NewTask, schemaOf } from 'redrive/store'
 import { SOURCE_SHAPE } from '../bodies/body-sources.ts'
 import { BodyStoreError } from '../bodies/body-store.ts'
 import type { TaskBody } from '../bodies/task-bodies.ts'

@@ -19,7 +19,7 @@ Errors are problem details (RFC 9457) whose \`type\` never changes. Times are ep
 const ABOUT_LINES = 'One element of the list a line, as JSON'
 
 const TAGS = [
-  { name: 'Tasks', description: 'Requests that were handed over' },
+  { name: 'Tasks', description: 'Requests that were enqueued' },
   { name: 'Policies', description: 'When to try again, and when to stop' },
   { name: 'Dead letters', description: 'Tasks that were given up, and operations on many of them' },
   { name: 'Control', description: 'Pauses, flushes, numbers' },

@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Registry } from '../../api/store.ts'
-import { DAY_MS } from '../../platform/clock.ts'
+import { DAY_MS } from 'redrive/internal'
+import type { Registry } from 'redrive/store'
 import type { DeadScope } from './dead-filter.ts'
 import { Problem } from './problem.ts'
 
@@ -107,6 +107,7 @@ export function showOperation(operation: Operation): object {
     done,
     skipped,
     total,
+    remaining: status === 'DONE' ? 0 : Math.max(0, total - done),
     startedAt,
     ...(endedAt !== undefined && { endedAt }),
   }

@@ -4,10 +4,11 @@
  * note leaves one part to be done again, which changes nothing (S14).
  */
 
-import type { Clock } from '../../platform/clock.ts'
-import type { ApiStore } from './context.ts'
+import type { Clock } from 'redrive'
+import type { ApiContext, ApiStore } from './context.ts'
 import { deadPage } from './dead-filter.ts'
 import { type Dropping, purgeDead } from './drop-body.ts'
+import { afterOthers } from './in-slices.ts'
 import {
   ended,
   findOperation,
@@ -21,8 +22,8 @@ import {
   writeOperation,
 } from './operation-rows.ts'
 
-/** Most tasks of a part: what a store does in one step. */
-const PART = 256
+/** Most tasks of a part: a store in this process puts them back in one step, and others wait for it. */
+const PART = 64
 /** Another process may take an operation that was not heard of for so long. */
 export const OPERATION_LEASE_MS = 30_000
 /** Between two looks for work, of a process that has none. */
@@ -32,8 +33,7 @@ const PACE_MS = 10_000
 /** A note meets the note of who asked for a stop, and no more than a few of those. */
 const TRIES = 5
 
-export interface OperationsOptions extends Dropping {
-  readonly store: ApiStore
+export interface OperationsOptions extends Dropping, Pick<ApiContext, 'store' | 'tellEnds'> {
   readonly clock: Clock
   /** Names this process. No other ever has the name. */
   readonly owner: string
@@ -180,13 +180,21 @@ async function planPart({ scope, cursor, perSecond }: Operation, store: ApiStore
 async function carryOut(operation: Operation, { taskIds }: Part, options: OperationsOptions): Promise<Outcome> {
   const { kind, perSecond, acceptDuplicateRisk = false } = operation
   if (kind === 'purge') {
-    for (const taskId of taskIds) await purgeDead(taskId, options)
+    for (const taskId of taskIds) {
+      await purgeDead(taskId, options)
+      await afterOthers()
+    }
     return { skipped: 0, waitMs: 0 }
   }
   const spacingMs = perSecond === undefined ? 0 : Math.max(1, Math.round(1_000 / perSecond))
-  const said = taskIds.length > 0 ? await options.store.redrive(taskIds, { spacingMs, acceptDuplicateRisk }) : []
+  if (taskIds.length === 0) return { skipped: 0, waitMs: 0 }
+  await options.tellEnds(taskIds)
+  const said = await options.store.redrive(taskIds, { spacingMs, acceptDuplicateRisk })
   const redriven = said.filter((each) => each === 'redriven').length
-  return { skipped: said.filter((each) => each === 'key_expired').length, waitMs: redriven * spacingMs }
+  return {
+    skipped: said.filter((each) => each === 'key_expired' || each === 'untold').length,
+    waitMs: redriven * spacingMs,
+  }
 }
 
 function after(operation: Operation, { taskIds, cursor }: Part, { skipped, waitMs }: Outcome, now: number): Operation {

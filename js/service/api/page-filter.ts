@@ -1,6 +1,6 @@
 /** The part of a store's filter that the query of a page says. */
 
-import type { TaskStore } from '../../api/store.ts'
+import type { TaskStore } from 'redrive'
 import type { DeadQuery } from './schemas/task.ts'
 
 type ListFilter = Parameters<TaskStore['list']>[0]

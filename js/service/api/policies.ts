@@ -9,14 +9,10 @@
  * right away, one that was changed within a second.
  */
 
-import type { RetryPolicy } from '../../api/policy.ts'
-import type { Registry, RegistryEntry } from '../../api/store.ts'
-import { backgroundOf } from '../../options/background.ts'
-import type { ResolvedPolicy } from '../../options/policy.ts'
-import { resolvePolicy } from '../../options/policy-rules.ts'
-import { presets } from '../../options/presets.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { frozenCopy } from '../../platform/json.ts'
+import { type Clock, presets } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
+import { backgroundOf, frozenCopy, type ResolvedPolicy, resolvePolicy } from 'redrive/internal'
+import type { Registry, RegistryEntry } from 'redrive/store'
 import type { ApiSettings } from './context.ts'
 import { invalid, Problem } from './problem.ts'
 

@@ -3,7 +3,8 @@
  * and what to do, and no answer tells a value of a request that may be secret.
  */
 
-import { type Draw, hostDraw, random128 } from '../../platform/random.ts'
+import { RedriveError } from 'redrive'
+import { type Draw, hostDraw, random128 } from 'redrive/internal'
 
 /** `retryAfterS`: after so many seconds it may be tried again, unless an error says otherwise. */
 interface ProblemKind {
@@ -181,3 +182,27 @@ export function problemResponse(problem: Problem, instance: string): Response {
 /** A problem with one field of the body. */
 export const invalid = (detail: string, ...path: readonly PropertyKey[]): Problem =>
   new Problem('invalid', detail, { errors: [{ pointer: pointerTo(path), detail }] })
+
+/** The problem that an error of the store, or any other, is to the caller. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  const code = error instanceof RedriveError ? error.code : ''
+  if (code === 'QUEUE_CLOSED') return new Problem('draining', 'the service is stopping')
+  // the store refuses it before it does anything
+  if (code === 'STORAGE_FULL') {
+    return new Problem(
+      'queue-full',
+      'the store has no more room, on its disk or by its maxmemory; nothing was stored: make room there',
+    )
+  }
+  if (/^STORAGE_|^CORE_TRAPPED$/.test(code)) {
+    return new Problem(
+      'store-unavailable',
+      'the store did not answer; the request may have been done or not, and can be made again',
+    )
+  }
+  return new Problem(
+    'internal',
+    'the service failed at this request; its log has the cause under the id of the request',
+  )
+}

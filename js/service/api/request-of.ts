@@ -3,9 +3,8 @@
  * by backups and by people: so it refuses what a page's queue would withhold (S12).
  */
 
-import type { NewTask } from '../../api/store.ts'
-import { REDACTED } from '../../core/sanitizer.ts'
-import { utf8 } from '../../platform/utf8.ts'
+import { REDACTED, utf8 } from 'redrive/internal'
+import type { NewTask } from 'redrive/store'
 import { FIELD_NAME, FIELD_VALUE } from '../field-rules.ts'
 import type { ApiContext, ApiLimits, ApiSettings } from './context.ts'
 import { memberOf } from './parts.ts'

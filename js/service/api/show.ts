@@ -1,8 +1,8 @@
 /** A task as the API shows it: as the package does, with what else its record says, and its tenant by that name. */
 
-import { LOG_LENGTH, type StoredTask } from '../../api/store.ts'
-import type { AttemptLog, RetryTask } from '../../api/task.ts'
-import { showRecord } from '../../durable/record.ts'
+import type { AttemptLog, RetryTask } from 'redrive'
+import { showRecord } from 'redrive/internal'
+import { LOG_LENGTH, type StoredTask } from 'redrive/store'
 import { type Callback, type SenderData, senderDataOf } from '../sending.ts'
 import type { ApiContext, ApiStore } from './context.ts'
 import { inSlices } from './in-slices.ts'
@@ -49,7 +49,7 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
   }
 }
 
-/** A record that other code has made is shown without what cannot be told of it. */
+/** A record that other code has made is shown without what cannot be read of it. */
 function namesIn(record: StoredTask): SenderData {
   try {
     return senderDataOf(record)

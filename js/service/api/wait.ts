@@ -1,6 +1,6 @@
 /** Waits for the end of a task, for a caller who asked with `Prefer: wait`: by the store's hints, and by looking where it gives none. */
 
-import type { StoredTask } from '../../api/store.ts'
+import type { StoredTask } from 'redrive/store'
 import type { ApiContext } from './context.ts'
 import { isEnded } from './show.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto'
-import { timeOfId } from '../../platform/uuid7.ts'
+import { timeOfId } from 'redrive/internal'
 import type { BodyFacts } from './body-store.ts'
 
 export const REF_SHAPE: RegExp = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.\d{1,13}\.[\w-]{43}$/

@@ -6,8 +6,8 @@
 
 import process from 'node:process'
 import type { Readable } from 'node:stream'
-import { isWellFormed } from '../../options/check.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from 'redrive'
+import { isWellFormed } from 'redrive/internal'
 import { isNamed, namesOf, type TenantList, tenantsOf } from '../named.ts'
 import { BodyMissingError, BodyStoreError, verified } from './body-store.ts'
 import type { S3Bucket } from './s3-bucket.ts'

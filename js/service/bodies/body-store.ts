@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { RedriveError } from '../../api/errors.ts'
-import type { UnmadeError } from '../../options/own-sending.ts'
+import { RedriveError } from 'redrive'
+import type { UnmadeError } from 'redrive/internal'
 
 export interface BodyStore {
   /** For people: where it is, without a secret. */

@@ -1,12 +1,12 @@
 /**
  * Bodies as files in a folder, for one host: `<folder>/<16 hex digits>/<uuid>`. A file has its name only once it is whole and on the disk,
- * so a process that dies leaves a part that nothing opens, and that the next sweep deletes.
+ * so a process that dies leaves a part that nothing opens, and that the next clean-up deletes.
  */
 
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from 'redrive'
 import { type BodyStore, BodyStoreError, codeOf, Meter } from './body-store.ts'
 
 /** Names that are made here: nothing else in the folder is opened or deleted. */

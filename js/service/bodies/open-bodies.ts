@@ -2,7 +2,8 @@
 
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { type Clock, systemClock } from '../../platform/clock.ts'
+import type { Clock } from 'redrive'
+import { systemClock } from 'redrive/internal'
 import type { BodyStore } from './body-store.ts'
 import { fileBodies } from './file-bodies.ts'
 

@@ -1,6 +1,6 @@
 /** Deletes bodies by their age, where their store does not do so by rules of its own. */
 
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from 'redrive'
 import { type BodyStore, BodyStoreError } from './body-store.ts'
 import type { BodyLimits } from './task-bodies.ts'
 
@@ -26,7 +26,7 @@ export function sweeperOf(
       const count = (await store.sweep?.(uploadTtlMs)) ?? 0
       if (count > 0) log({ level: 'info', event: 'bodies_swept', count })
     } catch (error) {
-      const message = error instanceof BodyStoreError ? error.message : 'the sweep failed'
+      const message = error instanceof BodyStoreError ? error.message : 'the clean-up failed'
       log({ level: 'warn', event: 'bodies_not_swept', message })
     }
   }

@@ -3,8 +3,8 @@
  * task is stored, so a process that dies between the two leaves a body that no task has, and never a task without its body.
  */
 
-import type { StoredTask } from '../../api/store.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from 'redrive'
+import type { StoredTask } from 'redrive/store'
 import { keyFor, readRef, refOf } from './body-ref.ts'
 import { SOURCE_SHAPE, type SourceBody } from './body-sources.ts'
 import { type BodyFacts, BodyMissingError, type BodyStore, BodyStoreError, verified } from './body-store.ts'

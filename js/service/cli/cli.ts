@@ -1,6 +1,6 @@
 /** The command line: finds the command, runs it, and says in one line what went wrong. */
 
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, groupHelp, programHelp } from './help.ts'

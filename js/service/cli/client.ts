@@ -1,8 +1,6 @@
 /** Calls of a running service over HTTP, and its refusals as one sentence that says what to do. */
 
-import { harmless } from '../../display/harmless.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { loadCore } from '../load-core.ts'
+import { harmless, loadCore, systemClock } from 'redrive/internal'
 import { type AnyTable, type FlagTable, own } from './flag.ts'
 import { CommandError, type Io, reasonOf, UsageError } from './io.ts'
 import type { Tools } from './kinds.ts'

@@ -1,6 +1,6 @@
 /** Every command but `serve`, in the order of the help. */
 
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, onlyWord } from './client.ts'
 import type { Command } from './command.ts'
 import { deadCommands } from './dead-commands.ts'

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { JITTERS, STRATEGIES } from '../../core/generated/codes.ts'
+import { JITTERS, STRATEGIES } from 'redrive/internal'
 import type { AnyTable } from './flag.ts'
 import { FLAGS } from './flags.ts'
 import { reasonOf, UsageError } from './io.ts'

@@ -1,11 +1,10 @@
 /** `redrive dead …`: dead letters of a running service, over HTTP. */
 
-import { plural } from '../../display/format.ts'
-import { systemClock } from '../../platform/clock.ts'
+import { grouped, plural, systemClock } from 'redrive/internal'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, taskWord } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
-import { harmlessJson, type Io, printJson, say, UsageError } from './io.ts'
+import { CommandError, harmlessJson, type Io, printJson, say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { deadTable, factsOf, fieldsOf, sheetOf } from './show.ts'
 import { LIST_FLAGS, type ListFlags, printList, queryOf } from './task-commands.ts'
@@ -68,10 +67,44 @@ function filterOf(name: string, { origin, policy, reason, endedAfter, endedBefor
   return Object.fromEntries(filter)
 }
 
-const operationOf = (json: unknown): string => {
-  const { operationId, total } = fieldsOf(json)
-  const many = typeof total === 'number' ? ` over ${plural(total, 'dead letter')}` : ''
-  return `Operation ${operationId} goes on in the service${many}.`
+/** Between two looks at an operation: each is twice as long as the one before. */
+const [FIRST_LOOK_MS, LOOK_MS] = [50, 1_000]
+
+const numberIn = (fields: Readonly<Record<string, unknown>>, name: string): number => Number(fields[name] ?? 0)
+
+/** Shows on stderr how far an operation has come until it has ended: as one line of a terminal, or in a log as a line for each tenth. */
+async function follow(begun: unknown, client: Client, { json }: ClientFlags, io: Io): Promise<number> {
+  let now = fieldsOf(begun)
+  const { operationId, kind } = now
+  const total = numberIn(now, 'total')
+  const isTerminal = io.errorColumns !== undefined
+  io.stderr.write(`Operation ${operationId} goes on in the service, even if this command is ended.\n`)
+  let shown = 0
+  for (let waitMs = FIRST_LOOK_MS; now.status === 'RUNNING' || now.status === 'STOPPING'; waitMs *= 2) {
+    await new Promise<void>((resolve) => systemClock.after(Math.min(waitMs, LOOK_MS), resolve))
+    now = fieldsOf((await client.call('GET', `/operations/${operationId}`)).json)
+    const done = numberIn(now, 'done')
+    if (!isTerminal && done - shown < total / 10) continue
+    shown = done
+    io.stderr.write(
+      `${isTerminal ? '\r' : ''}${grouped(done)} of ${plural(total, 'dead letter')}${isTerminal ? '' : '\n'}`,
+    )
+  }
+  if (isTerminal && shown > 0) io.stderr.write('\n')
+  const [done, skipped] = [numberIn(now, 'done'), numberIn(now, 'skipped')]
+  if (json) printJson(io, now)
+  else {
+    say(io, `${plural(done - skipped, 'dead letter')} ${kind === 'purge' ? 'deleted' : 'put back'}.`)
+    if (skipped > 0)
+      say(
+        io,
+        `${plural(skipped, 'dead letter')} left: a target may have forgotten the key, or the end is still to be reported.`,
+      )
+  }
+  if (now.status === 'DONE') return 0
+  throw new CommandError(
+    `operation ${operationId} was stopped, ${plural(numberIn(now, 'remaining'), 'dead letter')} before its end`,
+  )
 }
 
 interface RedriveFlags extends FilterFlags {
@@ -80,7 +113,7 @@ interface RedriveFlags extends FilterFlags {
 }
 const REDRIVE_FLAGS: FlagTable<RedriveFlags> = {
   ...FILTER_FLAGS,
-  perSecond: { ...own, kind: kinds.fraction(0.01, 1_000), help: 'Puts back so many a second, and not all at once' },
+  perSecond: { ...own, kind: kinds.fraction(0.01, 1_000), help: 'Redrives so many a second, and not all at once' },
   acceptDuplicateRisk: {
     ...own,
     kind: kinds.toggle,
@@ -92,7 +125,7 @@ const REDRIVE_FLAGS: FlagTable<RedriveFlags> = {
 function sayRedriven(json: unknown, io: Io): void {
   const { outcome, ...task } = fieldsOf(json)
   const isRepeat = outcome === 'redriven_before'
-  say(io, isRepeat ? 'It was put back before; nothing was changed.\n' : 'It is put back.\n')
+  say(io, isRepeat ? 'It was redriven before; nothing was changed.\n' : 'It is redriven.\n')
   say(io, factsOf(task, sheetOf(io)))
 }
 
@@ -116,9 +149,7 @@ const redrive: Command = {
     const filter = filterOf('dead redrive', flags)
     const pace = flags.perSecond === undefined ? {} : { perSecond: flags.perSecond }
     const { json } = await client.call('POST', '/dead-letters/redrive', { json: { filter, ...pace, ...risk } })
-    if (flags.json) printJson(io, json)
-    else say(io, operationOf(json))
-    return 0
+    return follow(json, client, flags, io)
   },
 }
 
@@ -154,9 +185,7 @@ const purge: Command = {
       throw new UsageError('--confirm is missing: give the number of dead letters that are to be deleted')
     }
     const { json } = await client.call('POST', '/dead-letters/purge', { json: { filter, confirm: flags.confirm } })
-    if (flags.json) printJson(io, json)
-    else say(io, operationOf(json))
-    return 0
+    return follow(json, client, flags, io)
   },
 }
 

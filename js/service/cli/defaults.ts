@@ -6,12 +6,9 @@
  * Two of them and a default for the third would be a curve that no user chose, so all three are given, or none.
  */
 
-import type { RetryPolicy } from '../../api/policy.ts'
-import type { Core } from '../../core/functions.ts'
-import { backgroundOf } from '../../options/background.ts'
-import { MAX_MS } from '../../options/check.ts'
-import { presets } from '../../options/presets.ts'
-import { DAY_MS } from '../../platform/clock.ts'
+import { presets } from 'redrive'
+import type { Core, RetryPolicy } from 'redrive/core'
+import { backgroundOf, DAY_MS, MAX_MS } from 'redrive/internal'
 import type { FlagValues } from './flag-values.ts'
 import { UsageError } from './io.ts'
 import { suggestion } from './nearest.ts'

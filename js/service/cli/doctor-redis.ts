@@ -1,9 +1,8 @@
 /** A Redis or Valkey server as the doctor sees it: what it may delete, what it keeps through its own end, its clock, its memory. */
 
 import { createClient } from '@redis/client'
-import { bytes, duration, grouped } from '../../display/format.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { redisStore } from '../../stores/redis.ts'
+import { bytes, duration, grouped, systemClock } from 'redrive/internal'
+import { redisStore } from 'redrive/redis'
 import { authorityOf, clusterUrl, sentinelUrl, withoutLogin } from '../redis-urls.ts'
 import { countFindings, type Finding, type Limits } from './findings.ts'
 import { reasonOf } from './io.ts'

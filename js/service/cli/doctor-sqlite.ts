@@ -3,7 +3,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { bytes } from '../../display/format.ts'
+import { bytes } from 'redrive/internal'
 import { countFindings, type Finding, type Held, type Limits } from './findings.ts'
 import { reasonOf } from './io.ts'
 

@@ -4,8 +4,7 @@
  */
 
 import { resolve } from 'node:path'
-import { harmless } from '../../display/harmless.ts'
-import { loadCore } from '../load-core.ts'
+import { harmless, loadCore } from 'redrive/internal'
 import type { Command } from './command.ts'
 import type { Finding, Limits } from './findings.ts'
 import { type FlagTable, own } from './flag.ts'

@@ -1,7 +1,7 @@
 /** Findings about a store. */
 
-import type { Counts } from '../../api/store.ts'
-import { bytes, grouped } from '../../display/format.ts'
+import { bytes, grouped } from 'redrive/internal'
+import type { Counts } from 'redrive/store'
 
 export interface Finding {
   /** unsafe: accepted tasks may be lost. warning: they may be, or soon. note: a number to know. */

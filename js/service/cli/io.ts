@@ -1,6 +1,6 @@
 /** The world of one command: its words, its environment, where it writes. `main` takes it as an argument, so that a test is a call and not a process. */
 
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 
 interface Output {
   write(text: string): unknown

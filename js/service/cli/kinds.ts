@@ -4,7 +4,7 @@
  */
 
 import { isIP } from 'node:net'
-import { exactBytes, exactDuration } from '../../display/format.ts'
+import { exactBytes, exactDuration } from 'redrive/internal'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

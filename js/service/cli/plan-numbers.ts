@@ -1,8 +1,7 @@
 /** Numbers of a curve: its schedule, a crowd of tasks that fail at the same moment, and the trouble that such a crowd makes. The core computes every wait. */
 
-import type { BackoffStep, Core } from '../../core/functions.ts'
-import { duration } from '../../display/format.ts'
-import type { ResolvedPolicy } from '../../options/policy.ts'
+import type { BackoffStep, Core } from 'redrive/core'
+import { duration, type ResolvedPolicy } from 'redrive/internal'
 
 /** Retries of a crowd that are looked at: by then a curve shows what it does, and on a linear axis the first are still to be seen. */
 export const CROWD_RETRIES = 10

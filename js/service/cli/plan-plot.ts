@@ -1,8 +1,7 @@
 /** A plan as text: a table whose rows show their wait as a band, and the retries of a crowd as dots. */
 
-import type { BackoffStep } from '../../core/functions.ts'
-import { type Axis, linearAxis, logAxis } from '../../display/duration-axis.ts'
-import { duration } from '../../display/format.ts'
+import type { BackoffStep } from 'redrive/core'
+import { type Axis, duration, linearAxis, logAxis } from 'redrive/internal'
 import type { Dot, Plan } from './plan-numbers.ts'
 import type { Paint, Style } from './terminal.ts'
 

@@ -1,7 +1,6 @@
 /** The plots of a plan as a picture that stands by itself, for light and dark grounds. */
 
-import { type Axis, linearAxis, logAxis } from '../../display/duration-axis.ts'
-import { duration, plural } from '../../display/format.ts'
+import { type Axis, duration, linearAxis, logAxis, plural } from 'redrive/internal'
 import { CROWD_RETRIES, type Plan } from './plan-numbers.ts'
 
 const WIDTH = 880

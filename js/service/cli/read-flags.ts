@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from 'node:util'
-import { show } from '../../options/check.ts'
+import { show } from 'redrive/internal'
 import { type AnyTable, envOf, type Flag, type FlagTable, nameOf } from './flag.ts'
 import { type Io, reasonOf, UsageError, withoutLogin } from './io.ts'
 import type { Tools } from './kinds.ts'

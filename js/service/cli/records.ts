@@ -1,9 +1,8 @@
 /** Tokens and policies, as they stand in the configuration or in files of their own: checked one by one, and whole. */
 
 import { resolve } from 'node:path'
-import type { RetryPolicy } from '../../api/policy.ts'
-import { MAX_MS } from '../../options/check.ts'
-import { resolvePolicy } from '../../options/policy-rules.ts'
+import type { RetryPolicy } from 'redrive/core'
+import { MAX_MS, resolvePolicy } from 'redrive/internal'
 import { parsed } from './config-file.ts'
 import { reasonOf, UsageError } from './io.ts'
 import { dateOf } from './kinds.ts'

@@ -1,10 +1,10 @@
 /** The settings of the service: read from every place, checked together, and plain data from then on. */
 
-import type { RetryPolicy } from '../../api/policy.ts'
+import type { RetryPolicy } from 'redrive/core'
+import { loadCore } from 'redrive/internal'
 import { type BodySourcesOptions, checkBodySources } from '../bodies/body-sources.ts'
 import { type CredentialsOptions, checkCredentials } from '../credentials.ts'
 import { checkLimits, checkTenants, type LimitsOptions, type TenantsOptions } from '../limits.ts'
-import { loadCore } from '../load-core.ts'
 import { checkSigning, type SigningsOptions } from '../signing.ts'
 import { readConfig } from './config-file.ts'
 import { type DefaultFlags, defaultPolicyOf } from './defaults.ts'
@@ -38,7 +38,7 @@ export interface Settings
   readonly limits: LimitsOptions
   readonly tenants: TenantsOptions
   readonly bodySources: BodySourcesOptions
-  /** The policy of tasks that name none, to be laid over the defaults of what is handed over. */
+  /** The policy of tasks that name none, to be laid over the defaults of the background. */
   readonly defaultPolicy: RetryPolicy
   readonly logFormat: 'json' | 'text'
   /** Files that were read, for the process to watch. */

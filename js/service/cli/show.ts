@@ -1,7 +1,7 @@
 /** Answers of the service as tables. Fields may be missing: the service may be of another version. */
 
-import { duration, instant } from '../../display/format.ts'
-import { systemClock } from '../../platform/clock.ts'
+import type { TaskStatus } from 'redrive'
+import { duration, instant, kindWord, STATUS_WORDS, systemClock } from 'redrive/internal'
 import type { Io } from './io.ts'
 import { type Column, facts, type Paint, paintOf, table, widthOf } from './terminal.ts'
 
@@ -20,6 +20,10 @@ const textOf = (value: unknown): string => {
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
+
+/** A status of a later version stays as it is. */
+const statusOf = (value: unknown): string =>
+  Object.hasOwn(STATUS_WORDS, textOf(value)) ? STATUS_WORDS[value as TaskStatus] : textOf(value)
 
 export interface Sheet {
   /** undefined: it is piped on, whole. */
@@ -58,7 +62,7 @@ function requestOf({ method, targetUrl }: Fields, { width }: Pick<Sheet, 'width'
 const TASK_COLUMNS: readonly Column[] = [
   { title: 'task' },
   { title: 'status' },
-  { title: 'tries', align: 'right' },
+  { title: 'attempts', align: 'right' },
   { title: 'next' },
   { title: 'request', gives: true },
 ]
@@ -66,7 +70,7 @@ const TASK_COLUMNS: readonly Column[] = [
 export function taskTable(tasks: readonly Fields[], { now, ...sheet }: Sheet): string {
   const rows = tasks.map((task) => [
     textOf(task.taskId),
-    textOf(task.status),
+    statusOf(task.status),
     textOf(task.attemptNumber),
     task.parked === true ? 'parked' : fromNow(task.nextAttemptAt, now),
     requestOf(task, sheet),
@@ -80,7 +84,7 @@ export function deadTable(tasks: readonly Fields[], sheet: Sheet): string {
     { title: 'reason' },
     { title: 'last', align: 'right' },
     { title: 'dead' },
-    { title: 'tries', align: 'right' },
+    { title: 'attempts', align: 'right' },
     { title: 'request', gives: true },
   ]
   const rows = tasks.map((task) => [
@@ -102,7 +106,8 @@ export function factsOf(fields: Fields, { now, ...sheet }: Sheet): string {
     .filter(([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
     .map(([name, value]): readonly [string, string] => {
       const isInstant = INSTANTS.includes(name) && typeof value === 'number'
-      return [name, isInstant ? `${instant(value)} (${fromNow(value, now)})` : textOf(value)]
+      if (isInstant) return [name, `${instant(value)} (${fromNow(value, now)})`]
+      return [name, name === 'status' ? statusOf(value) : textOf(value)]
     })
   return facts(pairs, sheet)
 }
@@ -134,7 +139,7 @@ const withoutAnswer = (decision: string, answer: string): string =>
 export function decisionTable(decisions: readonly Fields[], sheet: Sheet): string {
   const rows = decisions.map((decision) => [
     typeof decision.at === 'number' ? instant(decision.at) : '',
-    textOf(decision.kind),
+    kindWord(textOf(decision.kind)),
     textOf(decision.text),
   ])
   return table([{ title: 'at' }, { title: 'what' }, { title: 'why', gives: true }], rows, sheet)

@@ -1,7 +1,6 @@
 /** `redrive task …`: single tasks of a running service, over HTTP. */
 
-import { harmless } from '../../display/harmless.ts'
-import { systemClock } from '../../platform/clock.ts'
+import { harmless, systemClock } from 'redrive/internal'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, type Query, taskWord } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
@@ -146,7 +145,7 @@ const TASK_LIST_FLAGS: FlagTable<TaskListFlags> = {
   status: {
     ...own,
     kind: { ...kinds.choice('PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'), placeholder: 'STATUS' },
-    help: 'Only those of this status: PENDING, IN_FLIGHT, SUCCEEDED, EXHAUSTED or CANCELLED',
+    help: 'Only those of this status: PENDING (waiting), IN_FLIGHT, SUCCEEDED, EXHAUSTED (dead letters) or CANCELLED',
   },
   ...LIST_FLAGS,
 }

@@ -1,6 +1,6 @@
 /** Text for a terminal: colours, tables, paragraphs. Nothing here writes. */
 
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 import type { Io } from './io.ts'
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const

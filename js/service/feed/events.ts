@@ -1,9 +1,7 @@
 /** The events of a service's queues, as those who listen see them: without an answer's body, a header that was withheld or a URL's secret (S12). */
 
-import type { QueueEvents } from '../../api/events.ts'
-import { type NewTask, originIn, type StoredTask } from '../../api/store.ts'
-import type { RetryTask } from '../../api/task.ts'
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { QueueEvents, RetryQueue, RetryTask } from 'redrive'
+import { type NewTask, originIn, type StoredTask } from 'redrive/store'
 import type { ApiContext } from '../api/context.ts'
 import { tagsIn } from '../api/new-task.ts'
 import { showTask } from '../api/show.ts'

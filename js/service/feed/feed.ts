@@ -1,5 +1,5 @@
 /**
- * The live view of a service: what happens to its tasks, told to those who listen. No part of it is a log: an event without a listener is gone. While
+ * The live view of a service: what happens to its tasks, sent to its listeners. No part of it is a log: an event without a listener is gone. While
  * anyone listens, or has until a moment ago, the latest events are kept, so that a listener whose connection broke goes on where it was.
  *
  * Where the store carries messages between its processes, a listener hears all of them. A process with listeners says so every few
@@ -7,8 +7,8 @@
  */
 
 import { hash } from 'node:crypto'
-import type { Broadcast } from '../../api/store.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from 'redrive'
+import type { Broadcast } from 'redrive/store'
 import { commentText, eventText, FeedStream } from './stream.ts'
 import type { Asked, FeedEvent, Listening } from './types.ts'
 
@@ -122,7 +122,7 @@ export class Feed implements Listening {
     return true
   }
 
-  /** The events since the last that it has heard. Where that is not known any more it is told so. */
+  /** The events since the last that it has heard. Where that is not known any more it gets `missed`. */
   #goOn(stream: FeedStream, asked: Asked): void {
     const { lastEventId } = asked
     if (lastEventId === undefined) return
@@ -152,7 +152,7 @@ export class Feed implements Listening {
     return this.#listeners.size > 0 || this.#options.clock.monotonic() < this.#keptUntil
   }
 
-  /** Every few seconds, while there are listeners here or may be again: the other processes are told so. */
+  /** Every few seconds, while there are listeners here or may be again: the other processes hear of them. */
   #say(): void {
     this.#disarmSay?.()
     this.#disarmSay = undefined

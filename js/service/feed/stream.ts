@@ -1,10 +1,10 @@
 /**
  * The stream of one listener, as Server-Sent Events (HTML, 9.2). What it has not read yet is kept, up to a limit: one that reads too
- * slowly is told so and closed, so that none makes the service grow.
+ * slowly gets `closed` and is closed, so that none makes the service grow.
  */
 
-import type { Clock } from '../../platform/clock.ts'
-import { utf8 } from '../../platform/utf8.ts'
+import type { Clock } from 'redrive'
+import { utf8 } from 'redrive/internal'
 
 /** Bytes that a listener may be behind for longer than a moment. */
 const MOST_BEHIND = 2 ** 20

@@ -1,10 +1,10 @@
-/** Turns what a Durable Object's storage throws into an error of ours, which says what to do about it. */
+/** Turns what a Durable Object's storage throws into an error of the package, which says what to do about it. */
 
 import { RedriveError } from '../../api/errors.ts'
 import { StorageFullError } from '../../api/task-errors.ts'
 import { errorText } from '../../platform/error-text.ts'
 
-/** For what `ctx.storage` itself has thrown; an error that is one of ours already stays as it is. */
+/** For what `ctx.storage` itself has thrown; an error of the package stays as it is. */
 export function translated(error: unknown): unknown {
   if (error instanceof RedriveError) return error
   const said = errorText(error)

@@ -51,7 +51,7 @@ export class ObjectTasks {
     }
   }
 
-  /** One transaction, and then what it changed is told, before anything is awaited. */
+  /** One transaction, and then what it changed is reported, before anything is awaited. */
   write<T>(work: (tx: Transaction) => T): T {
     const { tx, result } = this.read((database) =>
       database.apart(() => {

@@ -1,5 +1,5 @@
 /**
- * The part of a transaction that only stores for everyone have: who has how much, and which ends are to be told. An interface without
+ * The part of a transaction that only stores for everyone have: who has how much, and which ends are to be reported. An interface without
  * code, since pages and Workers carry the commands too: a storage for everyone brings what stands behind it.
  */
 
@@ -19,6 +19,8 @@ export interface Ledger {
   isLate(lane: Lane, rank: number): boolean
   /** A task has ended, or has another end. */
   ended(row: Row): void
+  /** Whether the end of a dead letter is still to be reported. */
+  isUntold(row: Row): boolean
   /** Answers what a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */
   gate(owner: string, claim: Claim): Gate | undefined
 }

@@ -32,7 +32,7 @@ export interface Tx {
   readonly ledger?: Ledger | undefined
   /** Counters; a command that changes one saves a row or a lane too. */
   readonly state: Counters
-  /** Told to listeners once the transaction is done. */
+  /** Reported to listeners once the transaction is done. */
   readonly hints: Hint[]
   /** Records that were put aside in it. */
   unreadable: number

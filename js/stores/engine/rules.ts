@@ -9,12 +9,14 @@ import type { RetryPolicy } from '../../api/policy.ts'
 import {
   CLOCK_STEP_MS,
   type DeadlineReason,
+  ENDED_BYTES,
   MOST_REFUNDS,
   type NewTask,
   RECORD_SCHEMA,
   type Settlement,
   SILENCE_MS,
   type Silence,
+  type StoreTerms,
   type Turn,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
@@ -55,6 +57,11 @@ export function isLate(task: { readonly deadlineAt: number }, now: number): bool
 /** The first instant at which `isLate`. */
 export function lateAt(task: { readonly deadlineAt: number }): number {
   return task.deadlineAt + 1
+}
+
+/** How many tasks that have succeeded or were cancelled may be kept beside so many bytes of bodies. */
+export function mostEnded({ capacityBytes, retention }: StoreTerms, bytes: number): number {
+  return Math.max(0, Math.min(retention.maxTerminal, Math.floor((capacityBytes - bytes) / ENDED_BYTES)))
 }
 
 /** Why no attempt may start now; undefined: one may. */
@@ -112,7 +119,7 @@ export function redriveDeadline(
 }
 
 /**
- * Why a settlement changes nothing; undefined: it counts. Tokens only rise, so a stale lease is told by having another one;
+ * Why a settlement changes nothing; undefined: it counts. Tokens only rise, a stale lease has another one;
  * a success counts however late it comes (S4), and what was settled once is settled (S14).
  */
 export function settledAlready(

@@ -1,4 +1,4 @@
-/** Settling and renewing: what a lease permits. Tokens only rise, so a stale one is told by being another (S4). */
+/** Settling and renewing: what a lease permits. Tokens only rise, so a stale one is another (S4). */
 
 import type { Lease, Settlement, Turn } from '../../api/store.ts'
 import { end, endUnasked, holdLane, putBack } from './change.ts'

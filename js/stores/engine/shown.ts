@@ -15,7 +15,7 @@ export interface TextRow extends Row {
   record: string
 }
 
-/** undefined: it cannot be read, being broken or of a later version: the command puts it aside, which is how it is told (S20). */
+/** undefined: it cannot be read, being broken or of a later version: the command puts it aside, which is how it is reported (S20). */
 export function storedTask(row: TextRow): StoredTask | undefined {
   if (row.isBroken || !isReadable(row)) return undefined
   const parts = partsIn(row.record)

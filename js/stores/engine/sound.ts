@@ -320,7 +320,7 @@ export function soundBody(bytes: unknown, bodyBytes: unknown): Uint8Array | unde
 }
 
 /**
- * A store's answer to who asks for a body: one that is not what was stored is none, and one that is not to be there is told, so
+ * A store's answer to who asks for a body: one that is not what was stored is none, and one that is not to be there is reported, so
  * that its task is not sent without it.
  */
 export function foundBody(

@@ -17,11 +17,11 @@ export type Reads<D> = {
 
 /** The demands of a command on its storage. */
 interface Urgency {
-  /** Survives a power cut once it has resolved, in a storage that can be told so. */
+  /** Survives a power cut once it has resolved, in a storage that can promise it. */
   readonly isDurable?: boolean
   /** Ends or deletes what is held: has to be possible when there is no more room. */
   readonly frees?: boolean
-  /** Whether what it deletes was to be deleted: nothing of it is to be left, in a storage that can be told so. */
+  /** Whether what it deletes was to be deleted: nothing of it is to be left, in a storage that can promise it. */
   readonly erases?: boolean
 }
 

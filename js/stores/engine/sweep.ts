@@ -6,17 +6,19 @@ import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { endUnasked, erase, markUnreadable, note, putBack } from './change.ts'
 import type { Outlived, Tx } from './port.ts'
 import type { Row } from './row.ts'
-import { endedInSilence, isLate, isSpent, mayRepeat } from './rules.ts'
+import { endedInSilence, isLate, isSpent, mayRepeat, mostEnded } from './rules.ts'
+
+const DONE = ['SUCCEEDED', 'CANCELLED'] as const
 
 /** Tasks that retention deletes: first those that have succeeded or were cancelled, then dead letters. */
 export function outlivedOf({ now, state, terms }: Tx): readonly [others: Outlived, letters: Outlived] {
-  const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = terms.retention
-  const { succeeded, cancelled, exhausted } = state
+  const { terminalMs, deadLetterMs, maxDeadLetters } = terms.retention
+  const { succeeded, cancelled, exhausted, bytes } = state
   return [
     {
-      statuses: ['SUCCEEDED', 'CANCELLED'],
+      statuses: DONE,
       before: now - terminalMs,
-      surplus: succeeded + cancelled - maxTerminal,
+      surplus: succeeded + cancelled - mostEnded(terms, bytes),
     },
     { statuses: ['EXHAUSTED'], before: now - deadLetterMs, surplus: exhausted - maxDeadLetters },
   ]
@@ -32,6 +34,16 @@ export function retain(tx: Tx, [others, letters]: ReturnType<typeof outlivedOf>)
   }
   // by its lane, which is text whatever other code has made of the row
   return dead.flatMap(({ taskId, lane, isBroken }) => (isBroken ? [] : { taskId, principal: principalIn(lane) }))
+}
+
+/** Deletes up to so many of those that have succeeded or were cancelled, though none is past its retention: where the place of the store has no room left. Says how many. */
+export function giveWay(tx: Tx, count: number): number {
+  const rows = tx.oldest({ statuses: DONE, before: Number.NEGATIVE_INFINITY, surplus: count }, count)
+  for (const row of rows) {
+    if (row.isBroken) markUnreadable(tx, row)
+    else erase(tx, row)
+  }
+  return rows.length
 }
 
 /** How many tasks each principal has of some kind. */

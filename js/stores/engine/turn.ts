@@ -14,7 +14,10 @@ import { view } from './view.ts'
 export const withMended = (turn: Turn, mended: number): Turn =>
   mended > 0 ? { ...turn, unreadable: (turn.unreadable ?? 0) + mended } : turn
 
-export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, claim, silence }: Work): Step<Turn> {
+export function* turn(
+  tx: Tx,
+  { owner, settle: ends, hold = [], renew: leases, claim, silence, isBrief }: Work,
+): Step<Turn> {
   const outlived = outlivedOf(tx)
   yield tx.loadTurn([...ends.map(({ lease }) => lease.taskId), ...leases.map(({ taskId }) => taskId)], outlived)
   tx.endHolds()
@@ -26,7 +29,7 @@ export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, c
   yield tx.flush()
   const isForeign = claim !== null && !tx.isCurrent(claim.principal)
   const taken = claim && !isForeign ? yield* claimDue(tx, owner, claim) : NOTHING
-  const { lanes, nextInMs } = yield* view(tx, claim, taken.more)
+  const { lanes, nextInMs } = yield* view(tx, claim, taken.more, isBrief)
   return {
     now: tx.shown(tx.now),
     settled,

@@ -7,11 +7,17 @@ import { lateAt } from './rules.ts'
 import type { Step } from './step.ts'
 
 /** `more`: the claim has left tasks that it could take at once. */
-export function* view(tx: Tx, claim: Claim | null, more: boolean): Step<Pick<Turn, 'lanes' | 'nextInMs'>> {
+export function* view(
+  tx: Tx,
+  claim: Claim | null,
+  more: boolean,
+  isBrief: true | undefined,
+): Step<Pick<Turn, 'lanes' | 'nextInMs'>> {
   yield tx.loadMoments(claim)
   const moments = tx.moments(claim)
+  const lanes = isBrief ? [] : moments.lanes
   return {
-    lanes: moments.lanes
+    lanes: lanes
       .map((lane) => viewOf(lane, tx.now))
       .sort(soonestFirst)
       .slice(0, LANES_SHOWN),

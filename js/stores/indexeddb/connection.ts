@@ -1,6 +1,6 @@
 /**
  * The connection to one database. Browsers take it away when they please: another tab wants a newer layout, the user
- * clears the site's data, the storage process ends. A caller here is told of none of that: the database is opened
+ * clears the site's data, the storage process ends. A caller here hears of none of that: the database is opened
  * again, and its work is done again from its start, because nothing of it can have been half done.
  */
 

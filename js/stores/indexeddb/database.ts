@@ -1,4 +1,4 @@
-/** One database: asked in transactions, one after another; what each has changed is told when it is done. */
+/** One database: asked in transactions, one after another; what each has changed is reported when it is done. */
 
 import type { Report, StoreTerms } from '../../api/store.ts'
 import { StorageFullError } from '../../api/task-errors.ts'
@@ -41,7 +41,7 @@ export class Database {
   readonly #leases: LeaseWatch
   #snapshot: Snapshot | undefined
   #isReserved = false
-  /** Tasks that were put aside then, and were not told yet. */
+  /** Tasks that were put aside then, and were not reported yet. */
   #mended = 0
   /** Counters and lanes have been looked at. */
   #isLookedAt = false
@@ -116,7 +116,7 @@ export class Database {
     }
   }
 
-  /** Keeps room to let go of what is held from now on. Once for each object: a reserve that was spent is replaced by a later page. */
+  /** Keeps room to end what is held from now on. Once for each object: a reserve that was spent is replaced by a later page. */
   reserve(): void {
     if (this.#isReserved) return
     this.#isReserved = true

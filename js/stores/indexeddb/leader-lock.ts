@@ -4,7 +4,7 @@
  * visible has, or queues for, the one, and to it a hidden leader gives way; a leader that is hidden holds the other, by which
  * a visible tab knows that it may take the lead. Each sets its own mark before it looks for the other's.
  *
- * A tab that has lost the lead like that is not told, and is granted it anew when its turn comes: two leaders do no harm.
+ * A tab that has lost the lead like that does not hear of it, and is granted it anew when its turn comes: two leaders do no harm.
  */
 
 import type { Leader } from '../../api/store.ts'

@@ -32,7 +32,7 @@ export class Presence {
   readonly #watches = new Map<string, AbortController>()
   /** Owners whose guard was heard to end, and that no turn has asked about since. */
   #ended = new Set<string>()
-  /** Owners that were found to be gone, and up to which token: should something of theirs stay, they are not heard of again and again. */
+  /** Owners that were found to be gone, and up to which token: should something of such an owner stay, they are not heard of again and again. */
   #gone = new Map<string, number>()
   /** Counts suspensions: what was under way before one takes no lock. */
   #suspensions = 0

@@ -5,6 +5,7 @@ import { MARK_SEE_OTHER } from '../../core/generated/codes.ts'
 import { isReadable, redriveDeadline } from '../engine/rules.ts'
 import { copyOf } from './reads.ts'
 import { note, type Row, type Rows } from './rows.ts'
+import { isUntold } from './untold.ts'
 
 export function redriveOne(
   rows: Rows,
@@ -12,13 +13,14 @@ export function redriveOne(
   inMs: number,
   options: { readonly acceptDuplicateRisk: boolean; readonly policies?: readonly RetryPolicy[] },
   now: number,
-): 'redriven' | 'key_expired' | 'gone' {
+): 'redriven' | 'key_expired' | 'untold' | 'gone' {
   const row = rows.get(taskId)
   if (row?.status !== 'EXHAUSTED' || !isReadable(row.given)) return 'gone'
   const policy = options.policies?.find(({ policyId }) => policyId === row.policy.policyId) ?? row.policy
   const { idempotencyKey } = row.given
   const deadline = redriveDeadline({ ...row, idempotencyKey }, policy, options.acceptDuplicateRisk, now)
   if (!deadline) return 'key_expired'
+  if (rows.everyone && isUntold(row)) return 'untold'
   row.policy = copyOf(policy)
   row.deadlineAt = deadline.deadlineAt
   row.deadlineReason = deadline.deadlineReason

@@ -52,7 +52,7 @@ export interface Row {
   unreadable: boolean
   firstAttemptAt: number | null
   endedAt: number
-  /** Its end was told. */
+  /** Its end was reported. */
   told: boolean
   /** The last that was given. */
   token: number
@@ -100,7 +100,7 @@ export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
 
 export const newBucket = (): Bucket => ({ tat: Number.NEGATIVE_INFINITY, tokenAt: Number.NEGATIVE_INFINITY })
 
-/** When a lane is let go: at the end of its hold, or with its next token. */
+/** When a lane is forgotten: at the end of its hold, or with its next token. */
 export const freeAt = ({ heldUntil, bucket }: Lane): number => Math.max(heldUntil, bucket.tokenAt)
 
 /** Keeps a line of its history: among its attempts, or beside them. */
@@ -142,7 +142,7 @@ export class Rows {
   readonly pauses: Map<string, Pause> = new Map()
   /** By origin: the tokens that its lanes share, where claims have given it a rate. */
   readonly buckets: Map<string, Bucket> = new Map()
-  /** Told to listeners when the step is done. */
+  /** Reported to listeners when the step is done. */
   hints: Hint[] = []
   readonly #all = new Map<string, Row>()
   readonly ids: Ids<Row> = new Ids()

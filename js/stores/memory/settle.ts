@@ -13,7 +13,16 @@ import {
   type Turn,
 } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
-import { endedInSilence, goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
+import {
+  endedInSilence,
+  goOn,
+  isLate,
+  isReadable,
+  isSpent,
+  mayRepeat,
+  mostEnded,
+  settledAlready,
+} from '../engine/rules.ts'
 import { forgetBuckets } from './limits.ts'
 import { copyOf, show } from './reads.ts'
 import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
@@ -67,12 +76,12 @@ export interface Found {
 }
 
 /** Deletes what is past its retention; says which of it were dead letters. */
-export function retain(rows: Rows, { retention }: StoreTerms, now: number): readonly Trimmed[] {
-  const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
+export function retain(rows: Rows, terms: StoreTerms, now: number): readonly Trimmed[] {
+  const { terminalMs, deadLetterMs, maxDeadLetters } = terms.retention
   for (const lane of rows.lanes.values()) rows.forgetLane(lane, now)
   forgetBuckets(rows, now)
   const terminal = [rows.of('SUCCEEDED'), rows.of('CANCELLED')]
-  const deleted = trim(rows, terminal, now - terminalMs, maxTerminal, SWEEP, now)
+  const deleted = trim(rows, terminal, now - terminalMs, mostEnded(terms, rows.counts.bytes), SWEEP, now)
   const letters = trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted.length, now)
   return letters.map(({ taskId, given: { principal } }) => ({ taskId, principal }))
 }

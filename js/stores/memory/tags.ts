@@ -1,6 +1,6 @@
 /** Tags of lanes, for the turns of principals in a memory store for everyone: see `engine/turns.ts`. */
 
-import { nextTag } from '../engine/turns.ts'
+import { firstTag, nextTag, TURN } from '../engine/turns.ts'
 
 interface Tagged {
   readonly principal: string | null
@@ -10,7 +10,7 @@ interface Tagged {
 interface Share {
   /** Tasks that take room. */
   readonly held: number
-  /** One more than the last tag of its lanes. */
+  /** A turn after the last tag of its lanes. */
   readonly tag: number
 }
 
@@ -31,16 +31,16 @@ export class Tags {
   take(lane: Tagged): void {
     const { held, tag } = this.#shareOf(lane.principal)
     lane.served = nextTag(this.#time, tag, held)
-    this.#shares.set(lane.principal, { held, tag: lane.served + 1 })
+    this.#shares.set(lane.principal, { held, tag: lane.served + TURN })
   }
 
   /** Whether the line has gone past a lane that comes first in it, with a task of this priority. It has another turn then, which is still to come. */
   isLate(lane: Tagged, priority: number): boolean {
-    if (lane.served < this.#time) {
+    if (lane.served < firstTag(this.#time)) {
       this.take(lane)
       if (lane.served > this.#time) return true
     }
-    if (priority <= 0) this.#time = lane.served
+    if (priority <= 0) this.#time = Math.max(this.#time, lane.served)
     return false
   }
 

@@ -1,15 +1,16 @@
-/** Ends that are to be told, in a store for everyone, and those that were. */
+/** Ends that are to be reported, in a store for everyone, and those that were. */
 
 import type { Untold } from '../../api/store.ts'
 import { show } from './reads.ts'
 import { isLive, type Row, type Rows } from './rows.ts'
 
-/** Whether its end is to be told, in a store for everyone. */
+/** Whether its end is to be reported, in a store for everyone. */
 export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
 
 /** Those that ended first come first. */
-export function untoldOf(rows: Rows): Row[] {
-  const found = rows.everyone ? [...rows.all()].filter(isUntold) : []
+export function untoldOf(rows: Rows, taskIds?: readonly string[]): Row[] {
+  const among = taskIds ? [...new Set(taskIds)].flatMap((taskId) => rows.get(taskId) ?? []) : [...rows.all()]
+  const found = rows.everyone ? among.filter(isUntold) : []
   return found.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
 }
 

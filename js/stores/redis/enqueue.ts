@@ -3,7 +3,8 @@
 import type { Buffer } from 'node:buffer'
 import { RedriveError } from '../../api/errors.ts'
 import type { NewTask } from '../../api/records.ts'
-import type { Enqueued, Lease } from '../../api/store.ts'
+import { type Enqueued, type Lease, SWEEP } from '../../api/store.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
 import type { EnqueueLease } from '../engine/enqueue.ts'
 import { idText, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
@@ -92,12 +93,7 @@ export class EnqueueGroup {
       const counts = new Packer(12).u32(used.size, batches.length, quotas.length).done()
       const tags = [...used].map(({ tag }) => tag)
       try {
-        const [, answers] = await session.write(
-          enqueueScript,
-          [counts, ...tags, ...quotas, ...args],
-          'safe',
-          this.#port,
-        )
+        const answers = await this.#inRoom([counts, ...tags, ...quotas, ...args])
         return (answers as readonly (readonly Buffer[])[]).map((batch) => batch.map(enqueuedIn))
       } catch (error) {
         // the server was emptied, or is another one: it has to be told again, once
@@ -106,7 +102,23 @@ export class EnqueueGroup {
       }
     }
   }
+
+  /** Where the server has no memory left for it, tasks that have succeeded or were cancelled give way. */
+  async #inRoom(args: readonly Arg[]): Promise<Reply> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const [, answers] = await this.#session.write(enqueueScript, args, 'safe', this.#port)
+        return answers as Reply
+      } catch (error) {
+        if (!(error instanceof StorageFullError) || tries > MOST_GIVES) throw error
+        if ((await this.#session.command('give', String(SWEEP))) === 0) throw error
+      }
+    }
+  }
 }
+
+/** So often at most others give way to one call. */
+const MOST_GIVES = 64
 
 /** Those of the principals of these tasks that have one. */
 function quotasOf({ everyone, terms: { quotaOf } }: Session, group: readonly Waiting[]): Buffer[] {

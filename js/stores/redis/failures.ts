@@ -1,4 +1,4 @@
-/** Turns what a server or a client throws into an error of ours, which names the store and says what to do about it. */
+/** Turns what a server or a client throws into an error of the package, which names the store and says what to do about it. */
 
 import { RedriveError } from '../../api/errors.ts'
 import { StorageFullError } from '../../api/task-errors.ts'
@@ -63,7 +63,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   CROSSSLOT: 'the client sends keys of one store to several slots; give the client of the cluster, not one of a node',
 }
 
-/** An error of ours for whatever went wrong. `name`: the store's. */
+/** An error of the package for whatever went wrong. `name`: the store's. */
 export function translated(error: unknown, name: string): Error {
   if (error instanceof RedriveError) return error
   const message = messageOf(error)

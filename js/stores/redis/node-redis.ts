@@ -301,7 +301,7 @@ class Links {
 }
 
 /**
- * Connects when first called. A client tries for ever, a cluster once: so the first trouble is the answer to those who wait, and the
+ * Connects when first called. A client tries for ever, a cluster once: so the first trouble is the answer to all that waits, and the
  * client goes on behind them. One that has given up is connected again by the next call.
  */
 function opener(connection: Connection): () => Promise<unknown> {

@@ -5,6 +5,7 @@ import {
   type Counts,
   LIST_LOOKED_AT,
   LOG_LENGTH,
+  laneName,
   type OwnCounts,
   type StoredTask,
   type TaskFilter,
@@ -233,6 +234,21 @@ export async function counts(session: Session): Promise<Counts> {
 
 export async function countsOf(session: Session, principal: string | null): Promise<OwnCounts> {
   const tag = principalTag(principal)
+  let bytes: number | undefined
+  if (session.everyone) {
+    const { said } = await session.ask('own', tag, laneName(principal, ''))
+    const [packed] = said as readonly [Buffer]
+    bytes = packed.readDoubleBE(0)
+    if (packed.length > 8) {
+      const [pending, inFlight, exhausted] = [1, 2, 3].map((i) => packed.readDoubleBE(8 * i)) as [
+        number,
+        number,
+        number,
+      ]
+      return { pending, inFlight, exhausted, bytes }
+    }
+  }
+  // before the first claim with limits, and in other stores
   const own = { pending: 0, inFlight: 0, exhausted: 0 }
   for (let cursor = '0'; ; ) {
     const { said } = await session.ask('lanes', cursor)
@@ -246,15 +262,15 @@ export async function countsOf(session: Session, principal: string | null): Prom
     cursor = next.toString()
     if (cursor === '0') break
   }
-  if (!session.everyone) return own
-  const { said } = await session.ask('bytes', tag)
-  const [bytes] = said as readonly [Buffer]
-  return { ...own, bytes: bytes.readDoubleBE(0) }
+  return bytes === undefined ? own : { ...own, bytes }
 }
 
-/** Ends that are to be told. Of those that ended at one moment the script gives more than may be asked for, since it has them by no other order. */
-export async function untold(session: Session, limit: number): Promise<readonly Untold[]> {
-  const { said, offset } = await session.ask('untold', String(Math.max(0, limit)))
+/** Ends that are to be reported. Of those that ended at one moment the script gives more than may be asked for, since it has them by no other order. */
+export async function untold(session: Session, limit: number, taskIds?: readonly string[]): Promise<readonly Untold[]> {
+  const ids = [...new Set(taskIds)].map(idBytes)
+  const { said, offset } = taskIds
+    ? await session.ask('untoldAmong', String(ids.length), ...ids)
+    : await session.ask('untold', String(Math.max(0, limit)))
   const tasks = keptIn(said)
   await session.learn(tasks)
   const ends = tasks.flatMap((kept) => {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import {
   CHANCE_MS,
   CLOCK_STEP_MS,
+  ENDED_BYTES,
   LANES_SHOWN,
   LOG_LENGTH,
   LOOKED_AT,
@@ -26,6 +27,7 @@ import {
   LIMITS,
   LINE,
   READ,
+  RETENTION,
   ROWS,
   SETTLE,
   SHARES,
@@ -54,6 +56,7 @@ const LEAP = 2 ** 20
 /** Names in the scripts that stand for values of the contract. */
 const VALUES: Readonly<Record<string, number | string>> = {
   STEP_MS: CLOCK_STEP_MS,
+  ENDED_BYTES,
   CHANCE_MS,
   SILENCE_MS,
   LOG_LENGTH,
@@ -104,9 +107,13 @@ export const enqueueScript: Script = script('enqueue', '', ...nested(BASE, [...T
 export const turnScript: Script = script(
   'turn',
   FREES,
-  ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, LIMITS, LINE, LEASES, TURN]),
+  ...nested(BASE, [...TASKS_BASE, ENDS, RETENTION, SWEEPS, SETTLE, CLAIM, LIMITS, LINE, LEASES, TURN]),
 )
-export const controlScript: Script = script('control', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, CONTROL]))
+export const controlScript: Script = script(
+  'control',
+  FREES,
+  ...nested(BASE, [...TASKS_BASE, ENDS, RETENTION, CONTROL]),
+)
 export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */

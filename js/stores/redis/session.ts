@@ -1,4 +1,4 @@
-/** Calls of the scripts: what each of them is told, what is sent again when, and what becomes of their hints. */
+/** Calls of the scripts: what each of them gets, what is sent again when, and what becomes of their hints. */
 
 import type { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
@@ -164,7 +164,7 @@ export class Session {
     return answer
   }
 
-  /** Asks again what may be asked again, a few times, and not once the store is closed. Rejects with an error of ours. */
+  /** Asks again what may be asked again, a few times, and not once the store is closed. Rejects with an error of the package. */
   async #insisted<T>(ask: () => Promise<T>, again: Again, closed: AbortSignal): Promise<T> {
     // an earlier try may have been done, and its answer lost
     let isUnsure = false

@@ -53,10 +53,10 @@ export async function turn(session: Session, step: Step): Promise<Turn> {
   }
 }
 
-function argsOf({ owner, settle, hold = [], renew, claim, silence }: Step, everyone: boolean): Arg[] {
+function argsOf({ owner, settle, hold = [], renew, claim, silence, isBrief }: Step, everyone: boolean): Arg[] {
   const head = new Packer(80)
     .u32(settle.length, hold.length, renew.length)
-    .u8(claim ? 1 : 0)
+    .u8(claim ? 1 : 0, isBrief ? 1 : 0)
     .f64(silence?.since ?? MANY, silence?.graceMs ?? 0)
     .text(owner)
     .done()

@@ -47,7 +47,9 @@ export class DueHeads implements Heads {
 /** Each of its parts is looked for when it is asked for. */
 export function momentsOf(database: Database, now: number, claim: Claim | null, lineup: Lineup): Moments {
   return {
-    lanes: lanesShown(database, now, claim, lineup),
+    get lanes() {
+      return lanesShown(database, now, claim, lineup)
+    },
     get leaseAt() {
       return firstLease(database)
     },
@@ -60,7 +62,7 @@ export function momentsOf(database: Database, now: number, claim: Claim | null, 
   }
 }
 
-/** Soonest first, then those of which no task is due, each by name; more than are told. */
+/** Soonest first, then those of which no task is due, each by name; more than are shown. */
 function lanesShown(database: Database, now: number, claim: Claim | null, lineup: Lineup): readonly LaneRow[] {
   const isShown = (lane: LaneRow): boolean => lane.pending > 0 || lane.inFlight > 0 || (lane.heldUntil ?? 0) > now
   if (claim && claim.lanes !== 'any') {

@@ -1,6 +1,6 @@
 /**
  * The lanes that one transaction has to do with: each is read once, and written once, since rows written are what a platform
- * bills. Until then the line in the database has their places as they were; a claim is told where they stand now.
+ * bills. Until then the line in the database has their places as they were; a claim gets where they stand now.
  */
 
 import { type Claim, SWEEP } from '../../api/store.ts'

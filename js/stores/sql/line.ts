@@ -224,14 +224,14 @@ function homesInLine(database: Database, owner: string, claim: Claim, principal:
 
 const OF_PRINCIPAL = 'line INDEXED BY line_first WHERE principal IS ?'
 
-/** Rows more than wanted, in case some are of lanes that are shut. */
+/** Rows more than wanted, in case some are of lanes that may start nothing. */
 const SPARE = 64
 
 /**
  * The first `count` rows of lanes that the claim does not bound to 0, and that are not paused. `sql`: names the lane of a row `name`, has `$open` where a
  * condition on that column goes, and ends with `LIMIT`.
  *
- * Ten thousand lanes may be shut, by their breakers or by what their servers asked. Most often none of them is among the first;
+ * Ten thousand lanes may be barred, by their breakers or by what their servers asked. Most often none of them is among the first;
  * where some are, the names of all rows are read as one text, and the rows of those alone that are wanted: a condition over as many names
  * costs the database many times that.
  */

@@ -3,21 +3,24 @@
 import type { OwnCounts } from '../../api/store.ts'
 import type { Database } from './database.ts'
 
-export const ownCounts = (database: Database, principal: string | null): OwnCounts =>
-  counted(database, principal, 'principal')
+type Live = Pick<OwnCounts, 'pending' | 'inFlight'>
 
-/** Where all lanes stand in one line: only their names say whose they are. */
-export const ownCountsByName = (database: Database, principal: string | null): OwnCounts =>
-  counted(database, principal, "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))")
+/** The principal of a lane by its name alone. */
+export const OWNER = "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
 
-function counted(database: Database, principal: string | null, whose: string): OwnCounts {
-  const lanes = database.one<{ readonly pending: number; readonly inFlight: number }>(
-    `SELECT TOTAL(pending) AS pending, TOTAL(inFlight) AS inFlight FROM lanes WHERE ${whose} IS ?`,
-    principal,
-  )
+export function ownCounts(database: Database, principal: string | null): OwnCounts {
   const dead = database.one<{ readonly exhausted: number }>(
     "SELECT COUNT(*) AS exhausted FROM tasks WHERE status = 'EXHAUSTED' AND principal IS ?",
     principal,
   )
-  return { pending: lanes?.pending ?? 0, inFlight: lanes?.inFlight ?? 0, exhausted: dead?.exhausted ?? 0 }
+  return { ...live(database, principal, 'lanes WHERE principal'), exhausted: dead?.exhausted ?? 0 }
+}
+
+/** Where all lanes stand in one line only their names say whose they are. */
+export const ownLanesByName = (database: Database, principal: string | null): Live =>
+  live(database, principal, `lanes INDEXED BY lanes_own WHERE ${OWNER}`)
+
+function live(database: Database, principal: string | null, whose: string): Live {
+  const sums = 'SELECT TOTAL(pending) AS pending, TOTAL(inFlight) AS inFlight'
+  return database.one<Live>(`${sums} FROM ${whose} IS ?`, principal) ?? { pending: 0, inFlight: 0 }
 }

@@ -370,8 +370,8 @@ export class Transaction implements Tx {
     work(allFound(this.database, `SELECT * FROM tasks ${sql} ORDER BY seq`, ...values))
   }
 
-  eachOf({ taskId, principal, status }: Parameters<Tx['eachOf']>[0], work: Work): undefined {
-    const { sql, values } = where({ 'id = ?': taskId, 'principal IS ?': principal, 'status = ?': status })
+  eachOf({ taskId, principal, status }: Parameters<Tx['eachOf']>[0], work: Work, always?: string): undefined {
+    const { sql, values } = where({ 'id = ?': taskId, 'principal IS ?': principal, 'status = ?': status }, always)
     work(allFound(this.database, `SELECT * FROM tasks ${sql} ORDER BY seq`, ...values))
   }
 

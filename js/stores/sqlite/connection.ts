@@ -117,7 +117,9 @@ export class Connection implements Database {
   }
 
   /** The number that `PRAGMA name` gives. */
-  pragma(name: 'user_version' | 'application_id' | 'data_version' | 'page_count' | 'page_size'): number {
+  pragma(
+    name: 'user_version' | 'application_id' | 'data_version' | 'page_count' | 'page_size' | 'freelist_count',
+  ): number {
     return this.one<Readonly<Record<string, number>>>(`PRAGMA ${name}`)?.[name] ?? 0
   }
 

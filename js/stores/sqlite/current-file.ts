@@ -9,12 +9,12 @@ import type { Clock } from '../../platform/clock.ts'
 import { mend, needsMending } from '../sql/mend.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { corrupt, isBusy, isCorrupt, isNoDatabase, unavailable } from './errors.ts'
+import { acceptSize, clearCompanions, type FileState, stateOf } from './file-state.ts'
 import { isForEveryone, isSharedSound, mendShared, turnLanes } from './lineup.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
 import { type Opened, openDamaged, openDatabase } from './open.ts'
 import { isSmall, isSound, isSoundOnDisk, rebuildIndexes } from './repair.ts'
 import { tokensIn } from './tokens.ts'
-import { acceptSize, clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** Damage that comes back sooner is not mended by what mends it. */
 const REPAIR_AGAIN_MS = 60_000
@@ -65,7 +65,7 @@ export class CurrentFile {
   /** Whether the path leads to what is open; where nothing is, that is for the next use to say. */
   get isCurrent(): boolean {
     if (this.#homeless) return false
-    return !this.#held || whereaboutsOf(this.#held.file) === 'same'
+    return !this.#held || stateOf(this.#held.file) === 'same'
   }
 
   /** Whether the last `connect` gave a file that the path does not lead to, since there can be no other. */
@@ -81,10 +81,10 @@ export class CurrentFile {
     const held = this.#held
     this.#staysBehind = false
     if (!held || this.#homeless) return this.#openNow()
-    const whereabouts = whereaboutsOf(held.file)
-    if (whereabouts === 'same') return held.database
+    const state = stateOf(held.file)
+    if (state === 'same') return held.database
     try {
-      return this.#follow(held, whereabouts)
+      return this.#follow(held, state)
     } catch (error) {
       if (mustLast || isBusy(error) || this.#held !== held) throw error
       this.#staysBehind = true
@@ -105,7 +105,7 @@ export class CurrentFile {
       this.#putAside(this.#keep(openDamaged(this.#path)))
       return true
     }
-    if (whereaboutsOf(held.file) !== 'same') return false
+    if (stateOf(held.file) !== 'same') return false
     const rebuilt = rebuildIndexes(held.database, this.#clock.now(), this.#everyone)
     const { wasSound = false, aside = 0 } = rebuilt ?? {}
     this.#repairAt = now + (wasSound ? TRUST_MS : REPAIR_AGAIN_MS)
@@ -164,9 +164,9 @@ export class CurrentFile {
     held.database.close()
   }
 
-  #follow(held: Opened, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
-    if (whereabouts === 'replaced') this.#reportMoved(this.#moveOut(held), 'was deleted, moved or replaced')
-    else if (whereabouts !== 'shrunk') this.#leaveLog(held, whereabouts)
+  #follow(held: Opened, state: Exclude<FileState, 'same'>): Connection {
+    if (state === 'replaced') this.#reportMoved(this.#moveOut(held), 'was deleted, moved or replaced')
+    else if (state !== 'shrunk') this.#leaveLog(held, state)
     else if (isSoundOnDisk(this.#path)) acceptSize(held.file)
     else this.#putAside(held)
     return this.#openNow()
@@ -247,8 +247,8 @@ export class CurrentFile {
    * The file is the same, and others cannot see what its old log has. It is written into the file, unless another process has
    * begun a new log: then the file is not as this log takes it to be, and tasks that are missing are put in one by one.
    */
-  #leaveLog(old: Opened, whereabouts: 'log lost' | 'log replaced'): void {
-    if (whereabouts === 'log lost') old.database.cutLog()
+  #leaveLog(old: Opened, state: 'log lost' | 'log replaced'): void {
+    if (state === 'log lost') old.database.cutLog()
     this.#homeless = contentsOf(old.database)
     // SQLite has one view of a file in a process: all let go of the old one before any takes up the new
     for (const holder of holders.get(old.file.main) ?? []) holder.close()

@@ -26,6 +26,8 @@ import { isRoot } from './open.ts'
 const BYTES = 2 ** 20
 /** Four times the log of a large disk. */
 const TIGHT = 2 ** 26
+/** Where new rows find less, old ones give way. */
+const SCARCE = 2 * BYTES
 /** Most turns write no more. */
 const PIECE = 2 ** 17
 
@@ -44,8 +46,11 @@ export class DiskReserve {
     this.#path = `${path}-reserve`
   }
 
-  /** Makes it whole where it is not, as far as there is room. Throws `StorageFullError` where there is not enough. */
-  keep(): void {
+  /**
+   * Makes it whole where it is not, as far as there is room. Throws `StorageFullError` where there is not enough, unless as much is free within
+   * the file itself.
+   */
+  keep(freeInFile: number = 0): void {
     if (this.#isImpossible || statSync(this.#path, { throwIfNoEntry: false })?.size === BYTES) return
     try {
       this.#opened(constants.O_CREAT, (file, size) => {
@@ -53,8 +58,9 @@ export class DiskReserve {
         for (let at = 0; at < missing.length; ) at += writeSync(file, missing, at, missing.length - at, size + at)
       })
     } catch (error) {
-      if (NO_ROOM.has((error as NodeJS.ErrnoException).code)) throw diskFull(this.#of)
-      this.#isImpossible = true
+      if (NO_ROOM.has((error as NodeJS.ErrnoException).code)) {
+        if (freeInFile < BYTES) throw diskFull(this.#of)
+      } else this.#isImpossible = true
     }
   }
 
@@ -73,6 +79,11 @@ export class DiskReserve {
   /** Whether the disk may soon be full: from here on nothing is to need more room than the reserve has. */
   isTight(): boolean {
     return this.#free() < TIGHT
+  }
+
+  /** Whether new rows find little room, on the disk and in the file together. */
+  isScarce(freeInFile: number): boolean {
+    return this.#free() + freeInFile < SCARCE
   }
 
   /** Takes back what there is room for. Says whether that made it whole, with as much again to spare. */

@@ -1,4 +1,4 @@
-/** Turns what SQLite throws into an error of ours, which names the file and says what to do about it. */
+/** Turns what SQLite throws into an error of the package, which names the file and says what to do about it. */
 
 import { RedriveError } from '../../api/errors.ts'
 import { StorageFullError } from '../../api/task-errors.ts'

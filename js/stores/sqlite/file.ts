@@ -5,8 +5,10 @@
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Hint, Report, StoreTerms } from '../../api/store.ts'
+import { ENDED_BYTES, type Hint, type Report, type StoreTerms, SWEEP } from '../../api/store.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { giveWay } from '../engine/sweep.ts'
 import type { LineupOf } from '../sql/transaction.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { CurrentFile } from './current-file.ts'
@@ -21,6 +23,9 @@ type Listener = (hint: Hint) => void
 
 /** Remains of what was deleted stay no longer than this, while the file is in use. */
 const ERASE_MS = 60_000
+
+/** So often at most others give way to one write. */
+const MOST_GIVES = 16
 
 const GOES_ON = 'what is stored goes on for a while in room that was kept for it; make room'
 
@@ -54,6 +59,8 @@ export class StoreFile {
   readonly #reserve: DiskReserve
   /** The disk was, when it was last written; the log is written over, and not cut, until there is room. */
   #isFull = false
+  /** New rows had little room left, when the last of them were written. */
+  #isScarce = false
   /** The log beside the file may hold what has been deleted, by a process before this one too. */
   #remains = true
   /** A user has asked for a deletion since the file was written anew. */
@@ -101,7 +108,7 @@ export class StoreFile {
     return this.#run(() => this.#readCurrent(work))
   }
 
-  /** One transaction, and then what it changed is told. */
+  /** One transaction, and then what it changed is reported. */
   async write<T>(work: (tx: FileTransaction) => T, urgency: Urgency = {}): Promise<T> {
     const { durable = false, arranges = false } = urgency
     const { result } = await this.#run(() => {
@@ -113,6 +120,32 @@ export class StoreFile {
     // nothing is said to last that is in a file without a path
     if (durable && !this.#file.isCurrent) await this.#run(() => this.#file.connect(true))
     return result
+  }
+
+  /**
+   * `write` of something new, so many bytes of it with what keeps them. Where there is no room, or little, tasks that have succeeded or were cancelled
+   * give way.
+   */
+  async writeNew<T>(work: (tx: FileTransaction) => T, bytes: number): Promise<T> {
+    if (this.#isScarce) await this.#giveWay(Math.ceil((2 * bytes) / ENDED_BYTES))
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.write(work, { durable: true })
+      } catch (error) {
+        if (!(error instanceof StorageFullError) || tries > MOST_GIVES || (await this.#giveWay(16 * 2 ** tries)) === 0)
+          throw error
+      }
+    }
+  }
+
+  /** How many have. None, where even that finds no room. */
+  async #giveWay(count: number): Promise<number> {
+    try {
+      return await this.write((tx) => giveWay(tx, Math.min(count, SWEEP)))
+    } catch (error) {
+      if (error instanceof StorageFullError) return 0
+      throw error
+    }
   }
 
   /** Whether another connection has written, the clock was set back, or the path leads elsewhere, since this was asked last. */
@@ -173,11 +206,14 @@ export class StoreFile {
   ): Transacted<T> | undefined {
     const database = this.#file.connect(durable)
     const isNew = durable && !arranges
-    if (isNew) this.#reserve.keep()
+    if (isNew) this.#reserve.keep(freeIn(database))
     database.waitForDisk(durable)
     const done = this.#transact(database, work)
     if (!done) return
-    if (isNew && this.#reserve.isTight()) database.settleLog(this.path)
+    if (isNew && this.#reserve.isTight()) {
+      database.settleLog(this.path)
+      this.#isScarce = this.#reserve.isScarce(freeIn(database))
+    } else if (isNew) this.#isScarce = false
     tell(this.#name, done.hints)
     if (this.#remains) this.#erase(database, erases)
     return done
@@ -283,6 +319,9 @@ export class StoreFile {
     return !this.#isFull
   }
 }
+
+/** Bytes in pages that hold nothing. */
+const freeIn = (database: Connection): number => database.pragma('freelist_count') * database.pragma('page_size')
 
 const byFile = new Map<string, Set<Listener>>()
 

@@ -97,11 +97,11 @@ export class FileGate implements Gate {
     const { now } = this.#tx
     const name = this.#nameOf(lane.name)
     this.#taken.set(name, (this.#taken.get(name) ?? 0) + 1)
-    const { origin, principal, limit } = this.#partsOf(lane.name)
+    const { origin, limit } = this.#partsOf(lane.name)
     const { rate, isShared } = limit
     if (rate && isShared) this.#shares.takeToken(origin, rate, now)
     else if (rate) this.#takeOwn(lane, rate)
-    for (const line of [origin, principal]) this.#shutIfFull(line)
+    this.#shutFull()
   }
 
   #takeOwn(lane: LaneRow, rate: Rate): void {
@@ -112,12 +112,14 @@ export class FileGate implements Gate {
     this.#tx.run('UPDATE lanes SET tat = ?, tokenAt = ? WHERE name = ?', bucket.tat, bucket.tokenAt, lane.name)
   }
 
-  /** Leaves a line whose owner has given all that it may: there may be thousands in it. */
-  #shutIfFull(line: string): void {
+  /** Leaves the lines whose owners may have no more: there may be thousands in each. With the places that are free all principals may have fewer. */
+  #shutFull(): void {
     const { lineup } = this.#tx
-    if (!lineup.lines?.includes(line) || this.#mayStart(line)) return
-    lineup.lines = lineup.lines.filter((each) => each !== line)
-    this.#shut.push(line)
+    lineup.lines = (lineup.lines ?? []).filter((line) => {
+      const mayStart = this.#mayStart(line)
+      if (!mayStart) this.#shut.push(line)
+      return mayStart
+    })
   }
 
   isBlocked(): boolean {
@@ -234,17 +236,21 @@ export class FileGate implements Gate {
     return this.#tx.heads(lane, this.#owner, this.#claim).first !== undefined
   }
 
-  /** Whether one of the first lanes in a line fits; where there are more than are looked at, one of those may. */
+  /** Whether one of the first lanes in a line fits; where there are more than are looked at, one of those may. Mostly the first does. */
   #hasLane(line: string, fits: (lane: LaneRow) => boolean): boolean {
     const { database, lineup } = this.#tx
     const only = { ...lineup, lines: [] }
     const claim = { ...this.#claim, principal: line }
-    return [false, true].some((isFull) => {
-      const places = firstPlaces(database, this.#owner, claim, only, isFull, SHUT_LOOKED_AT)
-      return places.length === SHUT_LOOKED_AT || places.some(({ name }) => fits(this.#tx.laneNamed(name)))
-    })
+    const found = (isFull: boolean, count: number): boolean => {
+      const places = firstPlaces(database, this.#owner, claim, only, isFull, count)
+      if (places.some(({ name }) => fits(this.#tx.laneNamed(name)))) return true
+      return places.length === count && (count === SHUT_LOOKED_AT || found(isFull, SHUT_LOOKED_AT))
+    }
+    return found(false, FIRST) || found(true, FIRST)
   }
 }
 
+/** Lanes of a line that are looked at before more are read. */
+const FIRST = 4
 const MANY = Number.POSITIVE_INFINITY
 const NO_LIMIT: Limit = { concurrency: MANY, isShared: false, rate: undefined }

@@ -1,20 +1,25 @@
 /**
  * Group commit: enqueues that arrive together share one transaction, and with it the one wait for the disk that is most of
  * their cost. Where one fails each is done alone, so that one fails alone, unless it is the file that fails.
+ *
+ * Principals have equal parts of it by tasks (self-clocked fair queuing: Golestani, INFOCOM 1994), so that a call of one task does not wait
+ * behind those of another's hundreds. Those of one principal stay in order.
  */
 
 import { RedriveError } from '../../api/errors.ts'
-import type { Enqueued, NewTask } from '../../api/store.ts'
+import { ENDED_BYTES, type Enqueued, type NewTask } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { type Batch, enqueue } from '../engine/enqueue.ts'
 import { runNow } from '../engine/step.ts'
 import type { StoreFile } from './file.ts'
 
-/** Most calls of one transaction: thousands at once would keep all else from running for as long as they take. */
-const MOST = 128
+/** Most tasks of one transaction, but for a call that has more by itself: all else of the process waits meanwhile. */
+const MOST = 32
 
 interface Waiting extends Batch {
   readonly calledAt: number
+  /** The turn at which it is done: its tasks after those that its principal has here, and no earlier than the last that was done. */
+  readonly turn: number
   readonly resolve: (outcomes: readonly Enqueued[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -22,7 +27,12 @@ interface Waiting extends Batch {
 export class EnqueueGroup {
   readonly #file: StoreFile
   readonly #clock: Clock
+  /** By their turns. */
   #waiting: Waiting[] = []
+  /** The turn of the last that was done. */
+  #turn = 0
+  /** The turn of the last call of each principal that has any here. */
+  readonly #last = new Map<string | null, number>()
   /** The commit under way, and those after it that take what waits. Never rejects. */
   #commits: Promise<void> | undefined
 
@@ -33,8 +43,12 @@ export class EnqueueGroup {
 
   /** `calledAt`: when the caller asked, on the monotonic clock. */
   add(tasks: Batch['tasks'], lease: Batch['lease'], calledAt: number): Promise<readonly Enqueued[]> {
+    const principal = tasks[0]?.principal ?? null
+    const turn = (this.#last.get(principal) ?? this.#turn) + tasks.length
+    this.#last.set(principal, turn)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ tasks, lease, calledAt, resolve, reject })
+      const at = this.#waiting.findLastIndex((other) => other.turn <= turn)
+      this.#waiting.splice(at + 1, 0, { tasks, lease, calledAt, turn, resolve, reject })
       this.#commits ??= this.#run()
     })
   }
@@ -48,11 +62,23 @@ export class EnqueueGroup {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       await new Promise(setImmediate)
-      const [first, rest] = inTurns(this.#waiting)
-      this.#waiting = rest
-      await this.#commit(first)
+      await this.commitFirst()
     }
     this.#commits = undefined
+  }
+
+  /** Does what comes first: a turn that is made now can claim it. Never rejects. */
+  async commitFirst(): Promise<void> {
+    let [count, tasks] = [0, 0]
+    for (const waiting of this.#waiting) {
+      tasks += waiting.tasks.length
+      if (count > 0 && tasks > MOST) break
+      this.#turn = Math.max(this.#turn, waiting.turn)
+      count++
+    }
+    const first = this.#waiting.splice(0, count)
+    for (const [principal, last] of this.#last) if (last <= this.#turn) this.#last.delete(principal)
+    if (first.length > 0) await this.#commit(first)
   }
 
   /** With times from the call on: a task is not to be late for the wait of its commit. */
@@ -63,9 +89,10 @@ export class EnqueueGroup {
 
   async #commit(batches: readonly Waiting[]): Promise<void> {
     try {
-      const outcomes = await this.#file.write((tx) => runNow(enqueue(tx, batches.map(this.#asCalled))), {
-        durable: true,
-      })
+      const outcomes = await this.#file.writeNew(
+        (tx) => runNow(enqueue(tx, batches.map(this.#asCalled))),
+        bytesOf(batches),
+      )
       for (const [i, { resolve }] of batches.entries()) resolve(outcomes[i] ?? [])
     } catch (error) {
       const isOfFile = error instanceof RedriveError
@@ -75,21 +102,8 @@ export class EnqueueGroup {
   }
 }
 
-/** Up to `MOST`, and the rest. Principals take turns, so that a call does not wait behind hundreds of another's; those of one stay in order. */
-function inTurns(waiting: Waiting[]): readonly [first: readonly Waiting[], rest: Waiting[]] {
-  if (waiting.length <= MOST) return [waiting, []]
-  const counts = new Map<string | null, number>()
-  const turnOf = ({ tasks: [task] }: Waiting): number => {
-    const principal = task?.principal ?? null
-    const turn = counts.get(principal) ?? 0
-    counts.set(principal, turn + 1)
-    return turn
-  }
-  const turns = new Map(waiting.map((one) => [one, turnOf(one)]))
-  const first = [...turns].sort(([, a], [, b]) => a - b).slice(0, MOST)
-  for (const [one] of first) turns.delete(one)
-  return [first.map(([one]) => one), [...turns.keys()]]
-}
+const bytesOf = (batches: readonly Batch[]): number =>
+  batches.flatMap(({ tasks }) => tasks).reduce((sum, { body }) => sum + ENDED_BYTES + (body?.byteLength ?? 0), 0)
 
 /** One that was to wait waits a millisecond at least: with a lease it would start at once otherwise, which was not asked for. */
 const sooner = (task: NewTask, byMs: number): NewTask => ({

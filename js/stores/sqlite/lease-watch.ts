@@ -1,7 +1,7 @@
 /**
  * Takes leases back at once whose process has died, not when they run out: an owner holds a lock for as long as it may have
  * leases or be a home, and a process that can have that lock takes back what was the owner's. Where a lock could not be
- * taken, or nothing can be told from one, leases run out as they would without.
+ * taken, or one says nothing, leases run out as they would without.
  */
 
 import type { Clock } from '../../platform/clock.ts'
@@ -72,7 +72,7 @@ export class LeaseWatch {
     return result
   }
 
-  /** Lets go of the locks of owners that nothing is left of. Others are let go of with the process. */
+  /** Releases the locks of owners that nothing is left of. Others end with the process. */
   async leave(): Promise<void> {
     for (const owner of this.#locks.owners) {
       try {

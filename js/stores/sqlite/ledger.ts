@@ -4,6 +4,7 @@ import { type NewTask, originIn, PLAIN_SCHEMA, principalIn } from '../../api/rec
 import type { Claim, Enqueued, LaneView, Turn } from '../../api/store.ts'
 import type { Ledger } from '../engine/ledger.ts'
 import type { Owned } from '../engine/sweep.ts'
+import { firstTag } from '../engine/turns.ts'
 import { soonestFirst } from '../engine/view.ts'
 import type { LaneRow } from '../sql/lane-rows.ts'
 import type { TaskRow } from '../sql/rows.ts'
@@ -11,9 +12,9 @@ import type { State } from '../sql/state.ts'
 import { byName, type Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
 import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
-import { markUntold, untoldCount } from './untold.ts'
+import { isUntold, markUntold, untoldCount } from './untold.ts'
 
-/** Layout 6, of a file alone: which ends are to be told, and who has how much. */
+/** Layout 6, of a file alone: which ends are to be reported, and who has how much. */
 export const LEDGER: string = `
 ALTER TABLE tasks ADD COLUMN tells INTEGER NOT NULL DEFAULT 0;
 ${SHARES}`
@@ -43,13 +44,13 @@ export class FileLedger implements Ledger {
 
   isLate(lane: LaneRow, rank: number): boolean {
     const { state } = this.#tx
-    if (lane.served < state.lastServed) {
+    if (lane.served < firstTag(state.lastServed)) {
       this.#takeTag(lane)
       this.#tx.saveLane(lane)
       if (lane.served > state.lastServed) return true
     }
     // those of a higher priority go before their turn
-    if (rank >= 0) state.lastServed = lane.served
+    if (rank >= 0) state.lastServed = Math.max(state.lastServed, lane.served)
     return false
   }
 
@@ -68,6 +69,10 @@ export class FileLedger implements Ledger {
 
   ended(row: TaskRow): void {
     if (row.schema > PLAIN_SCHEMA) markUntold(this.#tx, row)
+  }
+
+  isUntold(row: TaskRow): boolean {
+    return row.schema > PLAIN_SCHEMA && isUntold(this.#tx.database, row)
   }
 
   gate(owner: string, claim: Claim): FileGate | undefined {

@@ -12,9 +12,10 @@ import { areCounts } from '../engine/tally.ts'
 import { pausedBy } from '../shared-settings.ts'
 import type { Database } from '../sql/database.ts'
 import { ORIGIN } from '../sql/line.ts'
+import { OWNER } from '../sql/own-counts.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
-import { areSharesSound, countShares, ratedIndex } from './shares.ts'
+import { areSharesSound, countShares, laneIndexes } from './shares.ts'
 import { restoreTokens, type Tokens } from './tokens.ts'
 import { endedIndexes } from './untold.ts'
 
@@ -86,8 +87,7 @@ export function refuseOtherLine(database: Database, everyone: boolean, path: str
 /** In a transaction. A file without tasks has holds of lanes at most, which may stand in either way. */
 export function turnLanes(database: Database, everyone: boolean, path: string): void {
   refuseOtherLine(database, everyone, path)
-  const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
-  database.run(`UPDATE lanes SET principal = ${principal}`)
+  database.run(`UPDATE lanes SET principal = ${everyone ? 'NULL' : OWNER}`)
   database.run('DELETE FROM line')
   database.run('DELETE FROM shares')
   database.run('DELETE FROM lanes WHERE heldUntil = 0')
@@ -98,7 +98,7 @@ export function turnLanes(database: Database, everyone: boolean, path: string): 
 
 const indexed = (database: Database): number =>
   database.one<{ readonly n: number }>(
-    "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('line_origin', 'tasks_untold', 'lanes_rated')",
+    "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('line_origin', 'tasks_untold', 'lanes_rated', 'lanes_own')",
   )?.n ?? 0
 
 /** Indexes that only files for everyone have: others have no use for them, and would write the line by origin with each place. */
@@ -106,7 +106,7 @@ function indexForEveryone(database: Database, everyone: boolean): void {
   database.run('DROP INDEX IF EXISTS line_origin')
   if (everyone)
     database.run(`CREATE INDEX line_origin ON line (${ORIGIN}, home, principal, inFlight, rank, served, dueAt, lane)`)
-  for (const sql of [...endedIndexes(everyone), ...ratedIndex(everyone)]) database.run(sql)
+  for (const sql of [...endedIndexes(everyone), ...laneIndexes(everyone)]) database.run(sql)
 }
 
 const PAUSES = '(SELECT count(*) FROM pauses)'
@@ -120,7 +120,7 @@ export function isSharedSound(database: Database, everyone: boolean, now: number
   const found = database.one<SharedState & Readonly<Record<'counted' | 'last', number>>>(
     `SELECT line, pauses, registry, ${PAUSES} AS counted, ${VERSION} AS last FROM state WHERE id = 1`,
   )
-  if (found?.line !== lineOf(everyone) || indexed(database) !== (everyone ? 3 : 0)) return false
+  if (found?.line !== lineOf(everyone) || indexed(database) !== (everyone ? 4 : 0)) return false
   if (found.pauses !== found.counted || !areCounts(found.registry) || found.registry < found.last) return false
   return areSharesSound(database, everyone, now) && (everyone || !database.one(APART))
 }

@@ -18,7 +18,7 @@ function isLost(database: Database, taskId: string): boolean {
   return found !== undefined && found !== row('')
 }
 
-/** `isLost` of a task of which no body was found; one that has none is told by its row. */
+/** `isLost` of a task of which no body was found; the row of one that has none says so. */
 export function losesBody(database: Database, taskId: string): boolean {
   const row = database.one<{ readonly bodyBytes: number }>('SELECT bodyBytes FROM tasks WHERE id = ?', taskId)
   return row?.bodyBytes !== 0 && isLost(database, taskId)

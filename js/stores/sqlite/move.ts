@@ -37,7 +37,7 @@ export interface Contents {
   readonly unread: number | undefined
 }
 
-/** A file that is damaged gives what can be read of it: a task without its body is told as one that has lost it. */
+/** A file that is damaged gives what can be read of it: a task without its body is reported as one that has lost it. */
 export function contentsOf(database: Connection): Contents {
   const state = tried(() => database.one<State & SharedState>('SELECT * FROM state WHERE id = 1'))
   const { rows, unread } = rowsOf(database, state)

@@ -12,9 +12,9 @@ import { addSums } from '../sql/add-sums.ts'
 import { LINE, LISTS, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection, rollBack } from './connection.ts'
 import { isReadOnly, newer, unavailable } from './errors.ts'
+import { numberOf, type OpenedFile, openedFile } from './file-state.ts'
 import { LEDGER } from './ledger.ts'
 import { SHARED } from './lineup.ts'
-import { numberOf, type OpenedFile, openedFile } from './whereabouts.ts'
 
 /** 'rdrv': says whose file it is. */
 const APPLICATION_ID = 0x72647276
@@ -101,7 +101,7 @@ function openOnce(path: string, everyone: boolean): Opened | undefined {
 }
 
 /**
- * A file of ours whose table of tables is damaged, to read what is left of it: SQLite is told to pass by each entry that it cannot
+ * A file of the store whose table of tables is damaged, to read what is left of it: SQLite has to pass by each entry that it cannot
  * read. One of another program, or of another layout, is left alone.
  */
 export function openDamaged(path: string): Opened {

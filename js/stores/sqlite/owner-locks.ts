@@ -1,5 +1,5 @@
 /**
- * Locks that the operating system lets go of when their process ends, however it ends: each is a transaction held open in an
+ * Locks that the operating system releases when their process ends, however it ends: each is a transaction held open in an
  * empty file of its own, in the folder `<path>-owners`. A file whose lock can be had belongs to a process that is gone.
  *
  * A lock is taken once, right after its file was made: a file that has been found free stays so. A process that is stopped
@@ -176,7 +176,7 @@ export class OwnerLocks {
       quietly(() => lchownSync(this.#folder, uid, gid))
     const isSafe = folder.isDirectory() && (folder.mode & 0o002) === 0
     const isOurs = folder.uid === uid || folder.uid === process.getuid?.()
-    if (!isSafe || !isOurs) throw new Error('not a folder of ours')
+    if (!isSafe || !isOurs) throw new Error('not our own folder')
   }
 
   #names(): readonly string[] {

@@ -7,12 +7,13 @@
  */
 
 import { laneName, originIn, principalIn } from '../../api/records.ts'
-import { SWEEP } from '../../api/store.ts'
+import { type OwnCounts, SWEEP } from '../../api/store.ts'
 import { LONGEST_HOLD_MS } from '../engine/bounds.ts'
 import { type Bucket, type Rate, takeToken } from '../engine/limits.ts'
 import { isOurs, takesRoom } from '../engine/row.ts'
-import { nextTag } from '../engine/turns.ts'
+import { firstTag, nextTag, TURN } from '../engine/turns.ts'
 import { type Database, LIMIT } from '../sql/database.ts'
+import { OWNER } from '../sql/own-counts.ts'
 import { type TaskRow, tasksFrom } from '../sql/rows.ts'
 import type { State } from '../sql/state.ts'
 import type { Owner } from '../sql/transaction.ts'
@@ -66,14 +67,17 @@ const IS_PRINCIPALS = "substr(name, 1, 1) IN ('', ' ')"
 /** Lanes that are kept for their tokens alone. */
 const RATED_LANE = 'tasks = 0 AND tat > 0'
 
-/** The index of such lanes, of which no other file has any. */
-export const ratedIndex = (everyone: boolean): readonly string[] => [
+/** The indexes of lanes that no other file has: of such lanes, and of the lanes of a principal. */
+export const laneIndexes = (everyone: boolean): readonly string[] => [
   'DROP INDEX IF EXISTS lanes_rated',
-  ...(everyone ? [`CREATE INDEX lanes_rated ON lanes (tat) WHERE ${RATED_LANE}`] : []),
+  'DROP INDEX IF EXISTS lanes_own',
+  ...(everyone
+    ? [`CREATE INDEX lanes_rated ON lanes (tat) WHERE ${RATED_LANE}`, `CREATE INDEX lanes_own ON lanes (${OWNER})`]
+    : []),
 ]
 
 interface Kept extends Counted, Bucket {
-  /** One more than the last that a principal's lanes were given (see `turns.ts`). */
+  /** A turn after the last that a principal's lanes were given (see `turns.ts`). */
   tag: number
 }
 
@@ -141,7 +145,7 @@ export class Shares {
   takeTag(name: string, time: number): number {
     const kept = this.#keptOf(name)
     const tag = nextTag(time, kept.tag, this.of(name).held)
-    kept.tag = tag + 1
+    kept.tag = tag + TURN
     this.#tagged.add(name)
     return tag
   }
@@ -188,7 +192,7 @@ export class Shares {
     this.#database.run(
       `DELETE FROM shares WHERE name IN
         (SELECT name FROM shares INDEXED BY shares_idle WHERE ${IDLE} AND tag <= ? LIMIT ${SWEEP})`,
-      time,
+      firstTag(time),
     )
     const lanes = `SELECT name FROM lanes INDEXED BY lanes_rated WHERE ${RATED_LANE} AND tat <= ? LIMIT ${SWEEP}`
     for (const { name } of this.#database.all<{ readonly name: string }>(lanes, now)) {
@@ -214,7 +218,7 @@ export class Shares {
       const tag = this.#tagged.has(name) ? this.#keptOf(name).tag : null
       if (tag === null && by.every((each) => each === 0)) continue
       const left = this.#database.one<Kept & { readonly waits: number }>(CHANGE, name, ...by, tag, ...by, tag)
-      if (left && left.held + left.inFlight + left.done + left.waits + left.tat === 0 && left.tag <= time)
+      if (left && left.held + left.inFlight + left.done + left.waits + left.tat === 0 && left.tag <= firstTag(time))
         this.#database.run('DELETE FROM shares WHERE name = ?', name)
     }
     this.#more.clear()
@@ -243,10 +247,15 @@ export interface Waiting {
   readonly tokenAt: number
 }
 
-/** The bytes of a principal's bodies. */
-export const bytesOf = (database: Database, principal: string | null): number =>
-  database.one<{ readonly bytes: number }>('SELECT bytes FROM shares WHERE name = ?', shareOfPrincipal(principal))
-    ?.bytes ?? 0
+/** The bytes of a principal's bodies, and its dead letters. */
+export const ownShare = (
+  database: Database,
+  principal: string | null,
+): Required<Pick<OwnCounts, 'bytes' | 'exhausted'>> =>
+  database.one('SELECT bytes, dead AS exhausted FROM shares WHERE name = ?', shareOfPrincipal(principal)) ?? {
+    bytes: 0,
+    exhausted: 0,
+  }
 
 type Counters = Pick<State, 'pending' | 'inFlight' | 'succeeded' | 'exhausted' | 'cancelled' | 'bytes'>
 

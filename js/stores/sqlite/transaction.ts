@@ -1,7 +1,7 @@
 /** A transaction of a file. One for everyone keeps a ledger beside tasks and lanes. */
 
 import type { StoreTerms } from '../../api/store.ts'
-import type { Outlived } from '../engine/port.ts'
+import type { Outlived, Tx } from '../engine/port.ts'
 import type { Owned } from '../engine/sweep.ts'
 import type { Database } from '../sql/database.ts'
 import type { TaskRow } from '../sql/rows.ts'
@@ -11,6 +11,13 @@ import { type LineupOf, Transaction } from '../sql/transaction.ts'
 import { FileLedger } from './ledger.ts'
 import { shiftTokens } from './tokens.ts'
 import { OUTLIVED } from './untold.ts'
+
+/** Each status that there is, whatever other code has written there, by the first step of an index: by status and principal the tasks of one are found. */
+const STATUSES = `WITH RECURSIVE found (status) AS (
+    SELECT min(status) FROM tasks INDEXED BY tasks_own
+    UNION ALL
+    SELECT (SELECT min(status) FROM tasks INDEXED BY tasks_own WHERE status > found.status) FROM found WHERE status IS NOT NULL
+  ) SELECT status FROM found WHERE status IS NOT NULL`
 
 export class FileTransaction extends Transaction {
   override readonly ledger: FileLedger | undefined = undefined
@@ -28,6 +35,11 @@ export class FileTransaction extends Transaction {
 
   protected override owned(isLetter: 0 | 1, most: number): Owned<string | null> {
     return this.ledger?.owned(isLetter === 1 ? 'dead' : 'done', most) ?? super.owned(isLetter, most)
+  }
+
+  override eachOf(filter: Parameters<Tx['eachOf']>[0], work: (rows: readonly TaskRow[]) => void): undefined {
+    const isOwn = filter.principal !== undefined && filter.taskId === undefined && filter.status === undefined
+    super.eachOf(filter, work, isOwn ? `status IN (${STATUSES})` : undefined)
   }
 
   override written(): void {

@@ -1,4 +1,4 @@
-/** Ends that are to be told, in a file for everyone: a mark of each task, and an index of those whose end was not told. */
+/** Ends that are to be reported, in a file for everyone: a mark of each task, and an index of those whose end was not reported. */
 
 import { type TaskStore, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
 import { storedTask } from '../engine/shown.ts'
@@ -6,7 +6,7 @@ import { type Database, LIMIT } from '../sql/database.ts'
 import { allFound, type TaskRow } from '../sql/rows.ts'
 import type { Transaction } from '../sql/transaction.ts'
 
-/** The values of the column `tells`; 0: it has not ended, or its end is not to be told. */
+/** The values of the column `tells`; 0: it has not ended, or its end is not to be reported. */
 const TELLS = 1
 const TOLD = 2
 
@@ -34,6 +34,9 @@ export function markUntold(tx: Transaction, { row, record }: Pick<TaskRow, 'row'
     tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ?`, row)
 }
 
+export const isUntold = (database: Database, { row }: Pick<TaskRow, 'row'>): boolean =>
+  database.one(`SELECT 1 FROM tasks WHERE row = ? AND ${IS_UNTOLD}`, row) !== undefined
+
 /** The file, as far as it is asked here. */
 interface Asked {
   read<T>(work: (database: Database) => T): Promise<T>
@@ -41,7 +44,8 @@ interface Asked {
 }
 
 export const untoldOf = (file: Asked): Pick<Required<TaskStore>, 'untold' | 'told'> => ({
-  untold: (limit) => file.read((database) => untold(database, limit)),
+  untold: (limit, taskIds) =>
+    file.read((database) => (taskIds ? untoldAmong(database, limit, taskIds) : untold(database, limit))),
   told: (ends) =>
     file.write((tx) => {
       for (const { taskId, endedAt } of ends)
@@ -49,7 +53,7 @@ export const untoldOf = (file: Asked): Pick<Required<TaskStore>, 'untold' | 'tol
     }),
 })
 
-/** One that cannot be read is told by `unreadable`, and keeps no other from being found. */
+/** One that cannot be read is reported by `unreadable`, and keeps no other from being found. */
 function untold(database: Database, limit: number): Untold[] {
   const found: Untold[] = []
   const page = `SELECT * ${UNTOLD} ORDER BY endedAt, seq ${LIMIT} OFFSET ?`
@@ -64,6 +68,16 @@ function untold(database: Database, limit: number): Untold[] {
   return found
 }
 
-/** How many ends are to be told, as far as a turn counts them. */
+function untoldAmong(database: Database, limit: number, taskIds: readonly string[]): Untold[] {
+  const wanted = `SELECT * FROM tasks WHERE id = ? AND ${IS_UNTOLD}`
+  const rows = [...new Set(taskIds)].flatMap((taskId) => allFound(database, wanted, taskId))
+  rows.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.seq - b.seq)
+  return rows.slice(0, Math.max(0, limit)).flatMap((row) => {
+    const task = storedTask(row)
+    return task && row.endedAt !== null ? [{ task, endedAt: row.endedAt }] : []
+  })
+}
+
+/** How many ends are to be reported, as far as a turn counts them. */
 export const untoldCount = (database: Database): number =>
   database.one<{ readonly n: number }>(`SELECT count(*) AS n FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`)?.n ?? 0

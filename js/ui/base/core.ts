@@ -3,7 +3,7 @@
  * what is bundled into this entry is for people who look, never a second copy of the decisions.
  */
 
-import type { Core } from '../../core/functions.ts'
+import type { Core } from 'redrive/core'
 
 let load: (() => Promise<Core>) | undefined
 let loading: Promise<Core> | undefined
@@ -15,7 +15,7 @@ export function coreComesFrom(from: () => Promise<Core>): void {
 
 /** Rejects where WebAssembly cannot start; asked again, it tries again. */
 export function theCore(): Promise<Core> {
-  if (!load) return Promise.reject(new Error('the elements of redrive/ui are used without their entry'))
+  if (!load) return Promise.reject(new Error('the elements of @redrive/ui are used without their entry'))
   loading ??= load().catch((error: unknown) => {
     loading = undefined
     throw error

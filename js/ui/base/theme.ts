@@ -1,5 +1,5 @@
 /**
- * The look that both elements share. Every colour is a custom property of the page with a value of ours behind it, so that a page themes them
+ * The look that both elements share. Every colour is a custom property of the page with a default behind it, so that a page themes them
  * without reaching inside; `light-dark()` follows the page's `color-scheme`. All of it is constructable stylesheets: no inline style, so a
  * strict CSP needs no `unsafe-inline`.
  */

@@ -3,9 +3,8 @@
  * out not to load: they are sent once more, to the next place that can run them.
  */
 
-import { RedriveError, WasmUnavailableError } from '../../api/errors.ts'
-import { assertNotAborted, whenAborted } from '../../platform/abort.ts'
-import { errorText } from '../../platform/error-text.ts'
+import { RedriveError, WasmUnavailableError } from 'redrive'
+import { assertNotAborted, errorText, whenAborted } from 'redrive/internal'
 import type {
   CrowdAnswer,
   CrowdRequest,

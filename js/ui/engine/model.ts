@@ -8,7 +8,7 @@
 export interface LabEngine {
   /** The rows of the comparison, in the order of `npm run sim:spread`. */
   frontier(request: FrontierRequest, options?: LabCall<readonly FrontierRow[]>): Promise<FrontierAnswer>
-  /** When the jobs of a crowd come back that fail together and go on failing. */
+  /** When the tasks of a crowd come back that fail together and go on failing. */
   crowd(request: CrowdRequest, options?: LabCall): Promise<CrowdAnswer>
   /** A server that is away for a while, and what becomes of it and its clients. */
   outage(request: OutageRequest, options?: LabCall<OutageAnswer>): Promise<OutageAnswer>
@@ -39,11 +39,11 @@ export interface CrowdRequest {
   readonly width: number
   /** Device pixels of the picture, 1 to 8,192. */
   readonly height: number
-  /** Times are given instead of a picture where jobs * retries are so many at most, 0 to 2,000,000. */
+  /** Times are given instead of a picture where `jobs * retries` are so many at most, 0 to 2,000,000. */
   readonly dotsMax: number
 }
 
-/** One retry of all jobs. Times count from the moment at which all failed. */
+/** One retry of all tasks. Times count from the moment at which all failed. */
 export interface RetryFigures {
   /** From 1. */
   readonly retry: number
@@ -59,11 +59,11 @@ export interface RetryFigures {
 export interface CrowdAnswer {
   /** The latest arrival; the time that the picture spans. The bins end earlier: at `bins.length * binMs`. */
   readonly endMs: number
-  /** Job-major, jobs * retries; null: too many. */
+  /** Task by task, `jobs * retries`; null: too many. */
   readonly times: Float64Array | null
   /**
-   * width * height, row by row from the top: 0 or the number of a retry. A job's row is job / jobs of the height, a retry's
-   * column its time's share of `endMs`; of several in one place the last drawn shows, job by job. null where times are given.
+   * width * height, row by row from the top: 0 or the number of a retry. A task's row is its index over `jobs` of the height, a retry's
+   * column its time's share of `endMs`; of several in one place the last drawn shows, task by task. null where times are given.
    */
   readonly raster: Uint8Array | null
   /** One for each retry that the policy makes: a row of `times` has `retries.length` numbers. */
@@ -78,18 +78,18 @@ export interface CrowdAnswer {
   readonly meanCount: number
   readonly binMs: number
   /**
-   * Variation of the load in log time over six octaves, by a crowd of as many jobs, 100,000 at most, with 24 retries; null: the
+   * Variation of the load in log time over six octaves, by a crowd of as many tasks, 100,000 at most, with 24 retries; null: the
    * curve does not double there.
    */
   readonly loadCv: number | null
-  /** The counts of all 200 bins, from the failure to the moment at which half the jobs have made their last retry. */
+  /** The counts of all 200 bins, from the failure to the moment at which half the tasks have made their last retry. */
   readonly bins: Float64Array
 }
 
 export interface FrontierRequest {
   /** A policy to be compared with the strategies, or null. */
   readonly fields: Float64Array | null
-  /** How many crowds of 100 jobs each row is the mean of, 1 to 1,000. */
+  /** How many crowds of 100 tasks each row is the mean of, 1 to 1,000. */
   readonly crowds: number
   /** The first crowd's; each further one has the next, 0 to 2^53 - 1. */
   readonly seed: number
@@ -102,7 +102,7 @@ export interface FrontierRow {
   readonly idle: number
   readonly peak: number
   readonly loadCv: number | null
-  /** How long after an outage of an hour a job comes back, in hours; Infinity: it has no attempt left by then. */
+  /** How long after an outage of an hour a task comes back, in hours; Infinity: it has no attempt left by then. */
   readonly lagMean: number
   readonly lagWorst: number
 }

@@ -13,7 +13,7 @@ import type {
   OutageRequest,
 } from './model.ts'
 
-/** Kind of a request -> what it asks, what comes of it, and what is told before it is over. */
+/** Kind of a request -> what it asks, what comes of it, and what is reported before it is over. */
 interface Exchanges {
   readonly crowd: { readonly asks: CrowdRequest; readonly answer: CrowdAnswer; readonly partial: never }
   readonly frontier: {

@@ -1,7 +1,6 @@
 /** The bounds of what may be asked of the lab. They are those of the module's memory, and of a user's patience. */
 
-import { POLICY_FIELDS } from '../../core/generated/codes.ts'
-import { follow, int, num, oneOf, or, type Rule, type Rules, show } from '../../options/check.ts'
+import { follow, int, num, oneOf, or, POLICY_FIELDS, type Rule, type Rules, show } from 'redrive/internal'
 import type { Kind, RequestOf } from './protocol.ts'
 
 /** Policies are checked number by number in the module. */

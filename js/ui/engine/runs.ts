@@ -1,9 +1,6 @@
-/**
- * A request at work in the module: begun, let go on piece by piece, asked for what is known, freed. A piece takes a millisecond or
- * two, so that the loop around it can stop in time; only the middle of a million numbers takes ten.
- */
+/** A request at work in the module: begun, continued slice by slice, asked for what is known, freed. */
 
-import type { Lab, LabCrowd, LabFrontier, LabOutage } from '../../core/lab.ts'
+import type { Lab, LabCrowd, LabFrontier, LabOutage } from './lab.ts'
 import type {
   CrowdAnswer,
   CrowdRequest,
@@ -17,8 +14,8 @@ import type {
 import type { AnswerOf, Asked, Kind, PartialOf } from './protocol.ts'
 
 export interface Run {
-  /** Works on one piece; true: it is done. */
-  advance(): boolean
+  /** Goes on for so many ms, or one or two more; true: it is done. */
+  advance(clock: Performance, ms: number): boolean
   /** In [0, 1]; may fall. */
   share(): number
   /** The part of the answer that is known, where there is more of it than the last time. */
@@ -26,11 +23,6 @@ export interface Run {
   answer(): AnswerOf<Kind>
   free(): void
 }
-
-/** Retries to a piece. */
-const ARRIVALS = 5_000
-/** Simulated milliseconds to a piece. */
-const STORM_MS = 5
 
 /** Begins what is asked for; throws what `Lab.start` throws. */
 export function startRun(lab: Lab, asked: Asked): Run {
@@ -70,7 +62,7 @@ function crowd(lab: Lab, { fields, jobs, retries, seed, width, height, dotsMax }
     }
   }
   return {
-    advance: () => lab.ask(() => run.advance(ARRIVALS)),
+    advance: (clock, ms) => lab.ask(() => run.advance(clock, ms)),
     share: () => lab.ask(() => run.share()),
     partial: () => undefined,
     answer: () => lab.ask(answer),
@@ -99,7 +91,7 @@ function frontier(lab: Lab, { fields, crowds, seed }: FrontierRequest): Run {
   }
   const answer = (): FrontierAnswer => ({ rows: read(), own: rows.find(({ name }) => name === '') ?? null })
   return {
-    advance: () => lab.ask(() => run.advance(ARRIVALS)),
+    advance: (clock, ms) => lab.ask(() => run.advance(clock, ms)),
     share: () => lab.ask(() => run.share()),
     partial: () => {
       const known = lab.ask(read)
@@ -152,7 +144,7 @@ function outage(lab: Lab, request: OutageRequest): Run {
     }
   }
   return {
-    advance: () => lab.ask(() => run.advance(STORM_MS)),
+    advance: (clock, ms) => lab.ask(() => run.advance(clock, ms)),
     share: () => lab.ask(() => run.share()),
     partial: () => lab.ask(answer),
     answer: () => lab.ask(answer),

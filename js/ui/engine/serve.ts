@@ -4,11 +4,8 @@
  * moved the slider on, and will not look at what was asked before.
  */
 
-import { POLICY_FIELDS } from '../../core/generated/codes.ts'
-import { instantiateLab, type Lab } from '../../core/lab.ts'
-import { type Clock, systemClock } from '../../platform/clock.ts'
-import { errorText } from '../../platform/error-text.ts'
-import { nextTurn } from '../../platform/turn.ts'
+import { errorText, nextTurn, POLICY_FIELDS } from 'redrive/internal'
+import { instantiateLab, type Lab } from './lab.ts'
 import type { Asked, Fault, FromLab, Kind, LabPort, ToLab } from './protocol.ts'
 import { type Run, startRun } from './runs.ts'
 
@@ -23,14 +20,14 @@ interface Active {
 }
 
 export interface ServeOptions {
-  readonly clock?: Pick<Clock, 'monotonic'>
+  readonly clock?: Pick<Performance, 'now'>
   readonly instantiate?: () => Promise<Lab>
 }
 
 /** Serves the requests that come through `port`, for as long as it is open. */
 export function serve(
   port: LabPort<FromLab, ToLab>,
-  { clock = systemClock, instantiate = instantiateLab }: ServeOptions = {},
+  { clock = performance, instantiate = instantiateLab }: ServeOptions = {},
 ): void {
   /** By kind, the one whose turn it is first. */
   const active = new Map<Kind, Active>()
@@ -81,11 +78,8 @@ export function serve(
   }
 
   const slice = (one: Active, run: Run): void => {
-    const end = clock.monotonic() + SLICE_MS
-    let isDone = false
-    do isDone = run.advance()
-    while (!isDone && clock.monotonic() < end)
-    if (isDone) {
+    // a duck of a clock has all that is asked of one
+    if (run.advance(clock as Performance, SLICE_MS)) {
       const answer = run.answer()
       leave(one)
       port.postMessage({ type: 'answer', id: one.id, answer }, buffersOf(answer))

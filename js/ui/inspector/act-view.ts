@@ -1,7 +1,7 @@
 /** A button for an action, with what has come of it beside it. One that the source lacks is not there, one that it refuses says why. */
 
 import { html, nothing } from 'lit'
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 import type { InspectorAct, InspectorActType } from './source.ts'
 import type { View } from './view.ts'
 import type { Drawn } from './words.ts'

@@ -1,6 +1,6 @@
 /** Actions under way and what has come of them, each by the name of the thing that it is about: an error is shown beside its button. */
 
-import { errorText } from '../../platform/error-text.ts'
+import { errorText } from 'redrive/internal'
 import { type InspectorAct, InspectorError } from './source.ts'
 
 export interface Outcome {

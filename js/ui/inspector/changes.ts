@@ -1,6 +1,6 @@
 /** Events made of what differs between two looks: the log of a source that has none of its own. */
 
-import { plural } from '../../display/format.ts'
+import { plural } from 'redrive/internal'
 import type { InspectorEvent, InspectorOverview, InspectorTask } from './source.ts'
 
 type Told = Omit<InspectorEvent, 'at'>
@@ -13,9 +13,9 @@ export function changesOf(before: InspectorOverview, after: InspectorOverview, a
   const succeeded = (after.succeeded ?? 0) - (before.succeeded ?? 0)
   const dead = after.deadLetters - before.deadLetters
   if (succeeded > 0) events.push({ kind: 'succeeded', text: plural(succeeded, 'task'), tone: 'good' })
-  if (dead > 0) events.push({ kind: 'exhausted', text: `${plural(dead, 'task')} given up`, tone: 'bad' })
+  if (dead > 0) events.push({ kind: 'exhausted', text: plural(dead, 'new dead letter'), tone: 'bad' })
   if (dead < 0)
-    events.push({ kind: 'dead letters', text: `${-dead} fewer: put back, deleted, or past their retention` })
+    events.push({ kind: 'dead letters', text: `${-dead} fewer: redriven, deleted, or past their retention` })
   if (!after.paused !== !before.paused) events.push({ kind: after.paused ? 'paused' : 'resumed', text: 'everything' })
   const known = new Map(before.origins.map((each) => [nameOf(each), each]))
   for (const origin of after.origins) {

@@ -1,8 +1,7 @@
-/** Questions before many tasks are put back, or any is deleted: each names how many, and the careless key does nothing. */
+/** Questions before many tasks are redriven, or any is deleted: each names how many, and the careless key does nothing. */
 
 import { html, nothing } from 'lit'
-import { grouped, plural } from '../../display/format.ts'
-import { harmless } from '../../display/harmless.ts'
+import { grouped, harmless, plural } from 'redrive/internal'
 import type { Asking, View } from './view.ts'
 import type { Drawn } from './words.ts'
 
@@ -48,10 +47,10 @@ const buttons = (label: string, name: string, isGuarded = false): Drawn =>
 const keep = ({ target }: Event): void => (target as HTMLElement).closest('dialog')?.close()
 
 function redrivePart(count: number): Drawn {
-  return html`<h2 id="asked">Put back ${plural(count, 'dead letter')}?</h2>
+  return html`<h2 id="asked">Redrive ${plural(count, 'dead letter')}?</h2>
     <p>Each goes with its key and its history, and its attempts are counted anew.</p>
     <label>At most <input name="rate" type="number" min="0.01" max="1000" step="any" value="10" /> a second</label>
-    <p class="soft">Leave it empty to put all back at once; the limits of the queue hold anyway.</p>
+    <p class="soft">Leave it empty to redrive all at once; the limits of the queue hold anyway.</p>
     <label><input name="risk" type="checkbox" /> also those whose key the target may have forgotten: it may do the work twice</label>
     ${buttons(`Redrive ${grouped(count)}`, 'main')}`
 }

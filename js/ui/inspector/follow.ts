@@ -3,8 +3,8 @@
  * growing waits while the source fails. It keeps no more than when and why.
  */
 
-import { type Clock, systemClock } from '../../platform/clock.ts'
-import { errorText } from '../../platform/error-text.ts'
+import type { Clock } from 'redrive'
+import { errorText, systemClock } from 'redrive/internal'
 import { InspectorError } from './source.ts'
 
 /** The last look, where it failed. */

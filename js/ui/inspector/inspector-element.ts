@@ -1,12 +1,12 @@
 /**
  * `<redrive-inspector>`: what a queue, or a retry service, is doing, and why each task is where it is. This is its outside, which every page with
- * `redrive/ui` loads; what is inside comes with the first one that is used. After each look at its source it dispatches `redrive-look`, whose
+ * `@redrive/ui` loads; what is inside comes with the first one that is used. After each look at its source it dispatches `redrive-look`, whose
  * `detail` is the `InspectorOverview`.
  */
 
 import { html, type PropertyDeclarations, type PropertyValues, type TemplateResult } from 'lit'
-import { errorText } from '../../platform/error-text.ts'
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { RetryQueue } from 'redrive'
+import { errorText } from 'redrive/internal'
 import { RedriveElement } from '../base/element.ts'
 import type { RedriveInspectorElement } from '../elements.ts'
 import type { Inspector } from './inspector.ts'

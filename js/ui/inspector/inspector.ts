@@ -4,8 +4,8 @@
  */
 
 import { html, nothing, type TemplateResult } from 'lit'
-import { systemClock } from '../../platform/clock.ts'
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { RetryQueue } from 'redrive'
+import { systemClock } from 'redrive/internal'
 import { Acts } from './acts.ts'
 import { changeOf, changesOf } from './changes.ts'
 import { dialogView } from './dialog-view.ts'

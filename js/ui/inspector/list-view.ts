@@ -1,9 +1,8 @@
 /** Tasks by status: what is filtered and searched for, the rows in view, and how many of how many are loaded. */
 
 import { html, nothing } from 'lit'
-import type { TaskStatus } from '../../api/task.ts'
-import { grouped, plural } from '../../display/format.ts'
-import { harmless } from '../../display/harmless.ts'
+import type { TaskStatus } from 'redrive'
+import { grouped, harmless, plural } from 'redrive/internal'
 import { actButton, outcomeOf, refusalOf } from './act-view.ts'
 import { idIn } from './search.ts'
 import type { InspectorTask } from './source.ts'
@@ -67,8 +66,8 @@ function deadBar(view: View): Drawn {
   return html`<div class="bar">
       ${
         isBusy
-          ? html`<progress aria-label="Putting back" max=${progress?.total || 1} .value=${progress?.done ?? 0}></progress>
-              <span>${grouped(progress?.done ?? 0)} of ${grouped(progress?.total ?? count)} put back</span> ${stop}`
+          ? html`<progress aria-label="Redriving" max=${progress?.total || 1} .value=${progress?.done ?? 0}></progress>
+              <span>${grouped(progress?.done ?? 0)} of ${grouped(progress?.total ?? count)} redriven</span> ${stop}`
           : actButton(view, {
               type: 'redriveAll',
               label: 'Redrive all…',
@@ -139,9 +138,9 @@ function emptyWords({ list }: View): string {
   const { status, origin, search } = list
   if (search.text || search.method) return 'No task fits the search.'
   if (status === 'EXHAUSTED')
-    return 'No dead letters. Tasks that were given up show here, until they are put back or deleted.'
+    return 'No dead letters. Tasks that were given up show here, until they are redriven or deleted.'
   const which = status ? STATUSES[status][0] : ''
-  return `No task ${which ? `is ${which} ` : ''}${origin ? `for ${harmless(origin)} ` : ''}here. A call that failed and is tried again, or that was handed over, shows as a task.`
+  return `No task ${which ? `is ${which} ` : ''}${origin ? `for ${harmless(origin)} ` : ''}here. A call that failed and is tried again, or that was enqueued, shows as a task.`
 }
 
 function rowView({ now, list, open }: View, task: InspectorTask, index: number, isOpen: boolean): Drawn {

@@ -1,8 +1,7 @@
 /** The log of events, as they come. */
 
 import { html, nothing } from 'lit'
-import { instant, plural } from '../../display/format.ts'
-import { harmless } from '../../display/harmless.ts'
+import { harmless, instant, kindWord, plural } from 'redrive/internal'
 import type { View } from './view.ts'
 import { clock, type Drawn } from './words.ts'
 
@@ -20,7 +19,7 @@ export function logView(view: View, toggle: () => void): Drawn {
             ${shown.map(
               ({ at, kind, text, taskId, tone = '' }) =>
                 html`<li>
-                  <time class="soft" title=${instant(at)}>${clock(at)}</time> <b class=${tone}>${harmless(kind)}</b>
+                  <time class="soft" title=${instant(at)}>${clock(at)}</time> <b class=${tone}>${harmless(kindWord(kind))}</b>
                   <span>${harmless(text)}</span>
                   ${taskId ? html`<button class="quiet" aria-label="Open task ${harmless(taskId)}" @click=${() => open(taskId)}>open</button>` : nothing}
                 </li>`,

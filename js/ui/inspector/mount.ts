@@ -1,13 +1,13 @@
 /** The inspector for development: a button in the corner of any page, and a panel that it opens. */
 
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { RetryQueue } from 'redrive'
 import type { MountOptions } from './mounted.ts'
 
 export type { MountOptions } from './mounted.ts'
 
 /**
- * Puts a button with the queue's depth and dead letters into the page; it opens an inspector of the queue. `close()` takes both away. Where there is no
- * document it does nothing. A file that cannot be loaded is told of on the console: the page goes on without the button.
+ * Puts a button with the queue's waiting tasks and dead letters into the page; it opens an inspector of the queue. `close()` takes both away. Where there is no
+ * document it does nothing. A file that cannot be loaded is reported on the console: the page goes on without the button.
  */
 export function mountInspector(queue: RetryQueue, options: MountOptions = {}): { close(): void } {
   let isClosed = !globalThis.document

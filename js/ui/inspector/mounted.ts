@@ -1,8 +1,8 @@
 /** The button and the panel of `mountInspector`, loaded when it is called. */
 
 import { css } from 'lit'
-import { grouped } from '../../display/format.ts'
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { RetryQueue } from 'redrive'
+import { grouped, plural } from 'redrive/internal'
 import { theme } from '../base/theme.ts'
 import type { RedriveInspectorElement } from '../elements.ts'
 import type { InspectorOverview, InspectorSource } from './source.ts'
@@ -69,8 +69,8 @@ export function mounted(queue: RetryQueue, options: MountOptions): () => void {
     button.setAttribute('aria-expanded', String(isOpen))
   }
   const label = (overview?: InspectorOverview): void => {
-    const { depth = 0, deadLetters = 0 } = overview ?? {}
-    button.textContent = `${grouped(depth)} waiting${deadLetters > 0 ? ` · ${grouped(deadLetters)} dead` : ''}`
+    const { depth = 0, inFlight = 0, deadLetters = 0 } = overview ?? {}
+    button.textContent = `${grouped(depth - inFlight)} waiting${deadLetters > 0 ? ` · ${plural(deadLetters, 'dead letter')}` : ''}`
     button.setAttribute('aria-label', `Inspector of the queue: ${button.textContent}`)
   }
   label()

@@ -1,8 +1,7 @@
 /** The numbers of everything, and a row for each origin. */
 
 import { html, nothing, svg } from 'lit'
-import { grouped } from '../../display/format.ts'
-import { harmless } from '../../display/harmless.ts'
+import { grouped, harmless } from 'redrive/internal'
 import { doButton, outcomeOf, refusalOf } from './act-view.ts'
 import type { InspectorOrigin, InspectorOverview } from './source.ts'
 import type { Throughput } from './throughput.ts'
@@ -20,7 +19,7 @@ const number = (name: string, value: Drawn, more: Drawn = nothing): Drawn =>
 
 export function numbersView({ overview, throughput, now }: View): Drawn {
   if (!overview) {
-    const names = ['Depth', 'In flight', 'Succeeded', 'Success rate', 'Dead letters', 'Capacity']
+    const names = ['Waiting', 'In flight', 'Succeeded', 'Success rate', 'Dead letters', 'Capacity']
     return html`<dl class="numbers" aria-busy="true">
       ${names.map((name) => number(name, html`<span class="bone">&nbsp;</span>`))}
     </dl>`
@@ -31,11 +30,11 @@ export function numbersView({ overview, throughput, now }: View): Drawn {
   const next = nextAttemptAt && nextAttemptAt > now ? `next in ${seconds(nextAttemptAt - now)}` : ''
   const taken = capacity > 0 ? (100 * (depth + deadLetters)) / capacity : 0
   return html`<dl class="numbers">
-    ${number('Depth', grouped(depth), next)} ${number('In flight', grouped(inFlight))}
+    ${number('Waiting', grouped(depth - inFlight), next)} ${number('In flight', grouped(inFlight))}
     ${number(
       'Succeeded',
       succeeded === undefined ? '–' : rate === undefined ? '…' : `${grouped(Math.round(rate))}/min`,
-      succeeded === undefined ? 'not told to this token' : bars(throughput),
+      succeeded === undefined ? 'not shown to this token' : bars(throughput),
     )}
     ${number(
       'Success rate',
@@ -110,7 +109,7 @@ function originView(view: View, lane: InspectorOrigin): Drawn {
   const { now } = view
   const key = `origin ${origin}`
   const left = (at: number | null | undefined): string | undefined => (at && at > now ? seconds(at - now) : undefined)
-  const shut = left(shutUntilAt)
+  const opens = left(shutUntilAt)
   const held = left(heldUntilAt)
   const next = left(nextAttemptAt)
   return html`<div role="row">
@@ -119,7 +118,7 @@ function originView(view: View, lane: InspectorOrigin): Drawn {
     </span>
     <span role="cell" class="states">
       <span class="soft">circuit</span> ${mark(CIRCUITS[circuit])}
-      ${shut ? html`<span class="warn">${circuit === 'CLOSED' ? 'ramp' : 'shut'} ${shut}</span>` : nothing}
+      ${opens ? html`<span class="warn">${circuit === 'CLOSED' ? 'ramp' : 'for'} ${opens}</span>` : nothing}
       ${held ? html`<span class="warn">held ${held}</span>` : nothing}
       ${lane.paused ? mark(['paused', 'warn']) : nothing}
     </span>

@@ -3,12 +3,8 @@
  * this source, and `resume` is offered either way.
  */
 
-import type { QueueEvents } from '../../api/events.ts'
-import type { QueueStats } from '../../api/stats.ts'
-import type { RetryTask } from '../../api/task.ts'
-import { duration, plural } from '../../display/format.ts'
-import { systemClock } from '../../platform/clock.ts'
-import type { RetryQueue } from '../../queue/queue.ts'
+import type { QueueEvents, QueueStats, RetryQueue, RetryTask } from 'redrive'
+import { duration, plural, systemClock } from 'redrive/internal'
 import {
   type InspectorAct,
   type InspectorCan,
@@ -113,7 +109,7 @@ async function carryOut(
           ? new InspectorError(error.message, { isKeyExpired: true })
           : error
       })
-      return 'put back'
+      return 'redriven'
     case 'purge':
       if ((await deadLetters.purge(act.taskId, scope)) === 0) throw new InspectorError('it is no dead letter any more')
       return 'deleted'
@@ -126,7 +122,7 @@ async function carryOut(
         signal,
         onProgress,
       })
-      return `${plural(back, 'task')} put back`
+      return `${plural(back, 'task')} redriven`
     }
     case 'purgeAll': {
       const now = queue.stats(scope).deadLetters

@@ -1,7 +1,6 @@
 /** Calls of a retry service from a page, and its refusals (RFC 9457) as one sentence. The token is kept here, in memory alone. */
 
-import { systemClock, timeoutError } from '../../platform/clock.ts'
-import { errorText } from '../../platform/error-text.ts'
+import { errorText, systemClock, timeoutError } from 'redrive/internal'
 import { InspectorError } from './source.ts'
 
 export interface ServiceSourceOptions {
@@ -15,7 +14,7 @@ export interface ServiceSourceOptions {
   readonly fetch?: typeof fetch
 }
 
-/** A refusal that is told by its status, too. */
+/** A refusal that its status shows, too. */
 export class ServiceError extends InspectorError {
   readonly status: number
   constructor(message: string, status: number, more: ConstructorParameters<typeof InspectorError>[1]) {

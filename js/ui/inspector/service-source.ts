@@ -3,10 +3,8 @@
  * actions the token allows shows in what the service refuses.
  */
 
-import type { AttemptLog, Decision } from '../../api/task.ts'
-import { plural } from '../../display/format.ts'
-import { whenAborted } from '../../platform/abort.ts'
-import { systemClock } from '../../platform/clock.ts'
+import type { AttemptLog, Decision } from 'redrive'
+import { plural, systemClock, whenAborted } from 'redrive/internal'
 import { type ServiceCall, ServiceError, type ServiceSourceOptions, serviceCaller } from './service-call.ts'
 import type {
   InspectorAct,
@@ -167,7 +165,7 @@ async function carryOut(
       return 'made due'
     case 'redrive':
       await call('POST', `${pathOf('dead-letters', act.taskId)}/redrive`, riskOf(act))
-      return 'put back'
+      return 'redriven'
     case 'purge':
       await call('DELETE', pathOf('dead-letters', act.taskId))
       return 'deleted'
@@ -187,7 +185,7 @@ async function carryOut(
       })
       const { done, skipped } = await followed(begun, call, { signal, onProgress })
       const stays = skipped ? `; ${skipped} stay, since the target may have forgotten their key` : ''
-      return `${plural(done - skipped, 'task')} put back${stays}`
+      return `${plural(done - skipped, 'task')} redriven${stays}`
     }
     case 'purgeAll': {
       const begun = await call<OperationOut>('POST', '/dead-letters/purge', { filter: {}, confirm: act.count })

@@ -3,8 +3,7 @@
  * element knows nothing but this. No source ever gives a body or a credential: `RetryTask` has neither.
  */
 
-import type { QueueStats } from '../../api/stats.ts'
-import type { AttemptLog, CircuitState, Decision, RetryTask, TaskStatus } from '../../api/task.ts'
+import type { AttemptLog, CircuitState, Decision, QueueStats, RetryTask, TaskStatus } from 'redrive'
 
 /** An origin, or an origin for one tenant. Whatever is not known is absent. Times are epoch milliseconds. */
 export interface InspectorOrigin {

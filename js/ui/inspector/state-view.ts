@@ -1,7 +1,7 @@
 /** Words for where there is nothing to look at, where the source fails, and where it wants a token. */
 
 import { html, nothing, type TemplateResult } from 'lit'
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 import type { View } from './view.ts'
 import { type Drawn, seconds } from './words.ts'
 

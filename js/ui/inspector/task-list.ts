@@ -1,7 +1,7 @@
 /** The list that is looked at: its filter, what of it is loaded, which rows are in view, and the row that the keyboard is at. Knows nothing of how it is drawn. */
 
-import type { TaskStatus } from '../../api/task.ts'
-import { systemClock } from '../../platform/clock.ts'
+import type { TaskStatus } from 'redrive'
+import { systemClock } from 'redrive/internal'
 import { type ListWindow, scrolledTo, windowOf } from './list-window.ts'
 import { matcher, type Search } from './search.ts'
 import type { InspectorSource, InspectorTask } from './source.ts'

@@ -1,9 +1,8 @@
 /** One task: its course as a picture and in words, what it is, and what may be done to it. Never a body: only that there is one. */
 
 import { html, nothing } from 'lit'
-import type { Decision } from '../../api/task.ts'
-import { instant } from '../../display/format.ts'
-import { harmless } from '../../display/harmless.ts'
+import type { Decision } from 'redrive'
+import { harmless, instant, kindWord } from 'redrive/internal'
 import { actButton, doButton, outcomeOf, refusalOf } from './act-view.ts'
 import type { InspectorTask, InspectorTaskView } from './source.ts'
 import { timelineView } from './timeline-view.ts'
@@ -49,7 +48,7 @@ function wholeView(view: View, found: InspectorTaskView, isGone: boolean): Drawn
 
 function decisionView({ at, kind, text }: Decision): Drawn {
   return html`<li class=${kind === 'waits' ? kind : nothing}>
-    <time class="soft" title=${instant(at)}>${clock(at)}</time> <b>${harmless(kind)}</b> <span>${harmless(text)}</span>
+    <time class="soft" title=${instant(at)}>${clock(at)}</time> <b>${harmless(kindWord(kind))}</b> <span>${harmless(text)}</span>
   </li>`
 }
 

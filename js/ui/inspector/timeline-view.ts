@@ -1,7 +1,7 @@
 /** Draws the course of a task. Pieces go on in the next row where one is full, so it reads the same on a phone. */
 
 import { html, nothing, svg } from 'lit'
-import { harmless } from '../../display/harmless.ts'
+import { harmless } from 'redrive/internal'
 import type { InspectorTaskView } from './source.ts'
 import { laidOut, type Piece, spoken, timelineOf } from './timeline.ts'
 import type { Drawn } from './words.ts'

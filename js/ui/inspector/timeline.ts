@@ -3,8 +3,8 @@
  * attempts take milliseconds and waits may take hours: each doubling adds the same to a width, and each piece says how long it is.
  */
 
-import type { AttemptLog, Gate } from '../../api/task.ts'
-import { duration } from '../../display/format.ts'
+import type { AttemptLog, Gate } from 'redrive'
+import { duration, kindWord } from 'redrive/internal'
 import type { InspectorTaskView } from './source.ts'
 
 export interface Piece {
@@ -70,7 +70,7 @@ export function timelineOf({ task, attempts, decisions }: InspectorTaskView, now
 }
 
 function pieceOf({ attemptNumber, durationMs, responseStatus, errorMessage, kind, decision }: AttemptLog): Piece {
-  if (responseStatus === null && errorMessage === null) return mark(kind ?? 'released', decision, 'warn')
+  if (responseStatus === null && errorMessage === null) return mark(kindWord(kind ?? 'released'), decision, 'warn')
   const isGood = kind === 'succeeded' || (responseStatus !== null && responseStatus < 400)
   const result = responseStatus === null ? (errorMessage ?? '') : `${responseStatus}`
   return {
@@ -111,7 +111,7 @@ const mark = (above: string, text: string, tone: Piece['tone']): Piece => ({
 
 const ENDS = {
   SUCCEEDED: ['delivered', 'good'],
-  EXHAUSTED: ['given up', 'bad'],
+  EXHAUSTED: ['dead letter', 'bad'],
   CANCELLED: ['cancelled', 'soft'],
 } as const
 

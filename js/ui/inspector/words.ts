@@ -1,19 +1,18 @@
 /** The words and small pieces of text that all parts of the inspector use. Every text of others passes `harmless`. */
 
 import { html, type nothing, type TemplateResult } from 'lit'
-import type { CircuitState, TaskStatus } from '../../api/task.ts'
-import { duration, instant } from '../../display/format.ts'
-import { harmless } from '../../display/harmless.ts'
+import type { CircuitState, TaskStatus } from 'redrive'
+import { duration, harmless, instant, STATUS_WORDS } from 'redrive/internal'
 import type { InspectorTask } from './source.ts'
 
 export type Drawn = TemplateResult | typeof nothing | string
 
 export const STATUSES: Readonly<Record<TaskStatus, readonly [word: string, tone: string]>> = {
-  PENDING: ['waiting', 'warn'],
-  IN_FLIGHT: ['in flight', 'accent'],
-  EXHAUSTED: ['dead letter', 'bad'],
-  SUCCEEDED: ['succeeded', 'good'],
-  CANCELLED: ['cancelled', 'soft'],
+  PENDING: [STATUS_WORDS.PENDING, 'warn'],
+  IN_FLIGHT: [STATUS_WORDS.IN_FLIGHT, 'accent'],
+  EXHAUSTED: [STATUS_WORDS.EXHAUSTED, 'bad'],
+  SUCCEEDED: [STATUS_WORDS.SUCCEEDED, 'good'],
+  CANCELLED: [STATUS_WORDS.CANCELLED, 'soft'],
 }
 
 export const CIRCUITS: Readonly<Record<CircuitState, readonly [word: string, tone: string]>> = {

@@ -1,8 +1,8 @@
 /** A policy as the code of those who would use it: a queue, the command line, the environment of a service. */
 
-import type { RetryPolicy } from '../../api/policy.ts'
-import { exactDuration } from '../../display/format.ts'
-import { presets } from '../../options/presets.ts'
+import { presets } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
+import { exactDuration } from 'redrive/internal'
 
 export const CODE_KINDS = ['queue', 'cli', 'environment'] as const
 export type CodeKind = (typeof CODE_KINDS)[number]
@@ -27,7 +27,7 @@ export function codeOf(policy: Partial<RetryPolicy>, kind: CodeKind): string {
   const file = settings.file === undefined ? '' : `# policies.json:\n${settings.file.replace(/^/gm, '# ')}\n`
   if (kind === 'cli') {
     const flags = settings.settings.map(([name, value]) => `--${name} ${value}`)
-    return `${file}npx redrive serve ${flags.join(' ')}`
+    return `${file}npx @redrive/service serve ${flags.join(' ')}`
   }
   const lines = settings.settings.map(([name, value]) => `REDRIVE_${name.toUpperCase().replaceAll('-', '_')}=${value}`)
   return file + lines.join('\n')

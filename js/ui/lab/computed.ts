@@ -1,8 +1,7 @@
 /** The views that the engine computes, loaded when the first of them is opened: the crowd, the frontier, the outage. */
 
-import type { RetryPolicy } from '../../api/policy.ts'
-import { policyFields } from '../../core/policy-row.ts'
-import { resolvePolicy } from '../../options/policy-rules.ts'
+import type { RetryPolicy } from 'redrive/core'
+import { policyFields, resolvePolicy } from 'redrive/internal'
 import { openLabEngine } from '../engine/lab-engine.ts'
 import type { LabEngine } from '../engine/model.ts'
 import { RedriveDots } from '../plot/dots.ts'

@@ -1,9 +1,9 @@
 /** The port through which the panels of the lab read and change its state, so that a panel is a function of it. */
 
 import { html, type TemplateResult } from 'lit'
-import type { RetryPolicy } from '../../api/policy.ts'
-import { presets } from '../../options/presets.ts'
-import { errorText } from '../../platform/error-text.ts'
+import { presets } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
+import { errorText } from 'redrive/internal'
 import { presetOf } from './code.ts'
 import { plainDuration } from './knob.ts'
 import type { Knob } from './policy-knobs.ts'

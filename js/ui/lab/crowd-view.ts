@@ -1,7 +1,7 @@
-/** The crowd: jobs that fail at the same moment, and when each of them comes back. */
+/** The crowd: tasks that fail at the same moment, and when each of them comes back. */
 
 import { html } from 'lit'
-import { duration, grouped, plural } from '../../display/format.ts'
+import { duration, grouped, plural } from 'redrive/internal'
 import type { CrowdAnswer } from '../engine/model.ts'
 import type { DotsModel } from '../plot/dots.ts'
 import { type Figure, percent, ratio, type Sight } from './sight.ts'
@@ -24,7 +24,7 @@ export function crowdView(
     binsEndMs: binMs * bins.length,
   }
   return {
-    title: `${plural(jobs, 'job')} that ${jobs === 1 ? 'fails' : 'fail together'}`,
+    title: `${plural(jobs, 'task')} that ${jobs === 1 ? 'fails' : 'fail together'}`,
     summary: summaryOf(answer, jobs),
     picture: html`<redrive-dots .model=${model} @resized=${resized}></redrive-dots>`,
     columns: ['Retry', 'First', 'Mean', 'Last', 'Mean wait', 'CV of the wait'],
@@ -44,7 +44,7 @@ function summaryOf({ idle, peak, retries, binMs, bins }: CrowdAnswer, jobs: numb
   if (retries.length === 0) return 'The policy has no retry, so nothing comes back.'
   const span = duration(binMs * bins.length)
   const load = peak > 0 ? ` The busiest part of that time has ${ratio(peak)} times the mean load.` : ''
-  return `Of the ${span} until half of ${plural(jobs, 'job')} have made retry ${retries.length}, ${percent(idle)} pass with no request at all.${load}`
+  return `Of the ${span} until half of ${plural(jobs, 'task')} have made retry ${retries.length}, ${percent(idle)} pass with no request at all.${load}`
 }
 
 function figuresOf({ idle, peak, peakCount, meanCount, waitCv, loadCv, binMs }: CrowdAnswer): Figure[] {
@@ -52,7 +52,7 @@ function figuresOf({ idle, peak, peakCount, meanCount, waitCv, loadCv, binMs }: 
     {
       name: 'Idle time',
       value: percent(idle),
-      help: 'share of 200 parts in which no job comes',
+      help: 'share of 200 parts in which no task comes',
       tone: idle > 0.5 ? 'bad' : idle > 0.3 ? 'warn' : 'good',
     },
     { name: 'Peak load', value: grouped(peakCount), help: `requests within ${duration(binMs)}` },

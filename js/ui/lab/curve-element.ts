@@ -4,10 +4,8 @@
  */
 
 import { type CSSResultGroup, html, type PropertyDeclarations, type PropertyValues, type TemplateResult } from 'lit'
-import type { RetryPolicy } from '../../api/policy.ts'
-import type { Core } from '../../core/functions.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { errorText } from '../../platform/error-text.ts'
+import type { Core, RetryPolicy } from 'redrive/core'
+import { errorText, systemClock } from 'redrive/internal'
 import { theCore } from '../base/core.ts'
 import { RedriveElement } from '../base/element.ts'
 import type { RedriveCurveElement } from '../elements.ts'

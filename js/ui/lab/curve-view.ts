@@ -1,12 +1,8 @@
 /** The curve: the least, mean and longest wait before each retry, with a clock beside it. */
 
 import { html } from 'lit'
-import type { RetryPolicy } from '../../api/policy.ts'
-import type { BackoffStep, Core } from '../../core/functions.ts'
-import { logAxis } from '../../display/duration-axis.ts'
-import { duration, grouped, plural } from '../../display/format.ts'
-import { policyDefaults, UNLIMITED } from '../../options/policy.ts'
-import { DAY_MS } from '../../platform/clock.ts'
+import type { BackoffStep, Core, RetryPolicy } from 'redrive/core'
+import { DAY_MS, duration, grouped, logAxis, plural, policyDefaults, UNLIMITED } from 'redrive/internal'
 import type { ChartModel, Line } from '../plot/chart.ts'
 import type { Figure, Sight } from './sight.ts'
 import type { LabState } from './state.ts'

@@ -78,7 +78,7 @@ function summaryOf(rows: readonly FrontierRow[], own: FrontierRow | null): strin
     ? `The chosen policy leaves ${percent(own.idle)} of the time idle, and its waits deviate by ${ratio(own.waitCv)} of their mean. `
     : 'The chosen policy makes one attempt, so it has no place here. '
   if (!spread || !full) return chosen
-  return `${chosen}Full jitter leaves ${percent(full.idle)} idle and deviates by ${ratio(full.waitCv)}. Spread leaves ${percent(spread.idle)} idle at a deviation of ${ratio(spread.waitCv)}: a task draws its place once and keeps it, so each window begins where the last one ended, and no job waits much longer than another.`
+  return `${chosen}Full jitter leaves ${percent(full.idle)} idle and deviates by ${ratio(full.waitCv)}. Spread leaves ${percent(spread.idle)} idle at a deviation of ${ratio(spread.waitCv)}: a task draws its place once and keeps it, so each window begins where the last one ended, and no task waits much longer than another.`
 }
 
 const kindOf = ({ name }: FrontierRow): Mark['kind'] => (name.startsWith('spread') ? 'spread' : 'other')

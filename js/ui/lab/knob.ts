@@ -1,7 +1,7 @@
 /** One control of the lab: text and a slider that say the same number. */
 
 import { html, nothing, type TemplateResult } from 'lit'
-import { exactDuration } from '../../display/format.ts'
+import { exactDuration } from 'redrive/internal'
 import type { Knob } from './policy-knobs.ts'
 
 /** Steps of a slider that counts by factors. */

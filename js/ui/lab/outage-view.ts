@@ -1,7 +1,7 @@
 /** The outage: a server that is away for a while, a crowd of clients with this policy, and whether it comes back under their retries. */
 
 import { html } from 'lit'
-import { grouped, plural } from '../../display/format.ts'
+import { grouped, plural } from 'redrive/internal'
 import type { OutageAnswer } from '../engine/model.ts'
 import type { ChartModel } from '../plot/chart.ts'
 import { type Figure, percent, ratio, type Sight } from './sight.ts'

@@ -1,6 +1,7 @@
 /** Which numbers shape which curve, and where a slider for them begins and ends. The rules of the values are the core's; these are the handles. */
 
-import type { BackoffStrategy, RetryPolicy } from '../../api/policy.ts'
+import type { BackoffStrategy } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
 
 type NumberField = Extract<
   keyof RetryPolicy,

@@ -1,11 +1,9 @@
 /** The policy, by its preset, by its knobs, or as JSON: three ways to say the same, each of which follows the others. */
 
 import { html, nothing, type TemplateResult } from 'lit'
-import type { BackoffStrategy, JitterType, RetryPolicy } from '../../api/policy.ts'
-import { JITTERS } from '../../core/generated/codes.ts'
-import { exactDuration } from '../../display/format.ts'
-import { policyDefaults } from '../../options/policy.ts'
-import { presets } from '../../options/presets.ts'
+import { type BackoffStrategy, type JitterType, presets } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
+import { exactDuration, JITTERS, policyDefaults } from 'redrive/internal'
 import { presetOf } from './code.ts'
 import { attempt, type Controls, type Options, select, takeOwn, typed } from './controls.ts'
 import { knob, plainDuration } from './knob.ts'

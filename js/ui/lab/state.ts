@@ -1,7 +1,7 @@
 /** The state of the lab as one value, and as the fragment of a link that opens the same again. Links come from strangers, so each part is read with doubt. */
 
-import type { RetryPolicy } from '../../api/policy.ts'
-import { presets } from '../../options/presets.ts'
+import { presets } from 'redrive'
+import type { RetryPolicy } from 'redrive/core'
 
 export const VIEWS = ['curve', 'crowd', 'frontier', 'outage'] as const
 export type View = (typeof VIEWS)[number]
@@ -79,7 +79,7 @@ export function fragmentOf(state: LabState): string {
   return PREFIX + new URLSearchParams(texts as [string, string][])
 }
 
-/** The state of a fragment; null: it is none of ours. What cannot be read stays as it is at first. */
+/** The state of a fragment; null: another program made it. What cannot be read stays as it is at first. */
 export function stateOf(fragment: string): LabState | null {
   if (!fragment.startsWith(PREFIX)) return null
   const given = new URLSearchParams(fragment.slice(PREFIX.length))

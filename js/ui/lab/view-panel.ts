@@ -21,7 +21,7 @@ export function viewPanel(controls: Controls): TemplateResult | typeof nothing {
   const { view } = controls.state
   if (view === 'curve') return nothing
   return html`<div class="row">
-    ${view === 'crowd' ? limited(controls, 'jobs', 'Jobs', 'that fail at the same moment', 'count', controls.state.jobs, (jobs) => controls.set({ jobs })) : nothing}
+    ${view === 'crowd' ? limited(controls, 'jobs', 'Tasks', 'that fail at the same moment', 'count', controls.state.jobs, (jobs) => controls.set({ jobs })) : nothing}
     ${view === 'outage' ? outageKnobs(controls) : nothing}
     ${limited(controls, 'seed', 'Seed', 'the same seed draws the same picture', 'text', controls.state.seed, (seed) => controls.set({ seed }))}
   </div>`

@@ -1,11 +1,10 @@
 /**
- * A dot for each retry of a crowd: to the right the time, from top to bottom the jobs, the colour by retry; below it how many come in each part of the time.
+ * A dot for each retry of a crowd: to the right the time, from top to bottom the tasks, the colour by retry; below it how many come in each part of the time.
  * Few dots are drawn as circles; of many the engine has made a raster already, which only needs colours.
  */
 
 import { type CSSResultGroup, css, html, type TemplateResult } from 'lit'
-import { linearAxis } from '../../display/duration-axis.ts'
-import { duration } from '../../display/format.ts'
+import { duration, linearAxis } from 'redrive/internal'
 import { coloursOf } from '../base/colours.ts'
 import { define, RedriveElement } from '../base/element.ts'
 import { HUES } from '../base/theme.ts'
@@ -15,7 +14,7 @@ export interface DotsModel {
   readonly retries: number
   /** The right end of the time axis. */
   readonly endMs: number
-  /** Job by job, `retries` each; null: there is a raster. */
+  /** Task by task, `retries` each; null: there is a raster. */
   readonly times: Float64Array | null
   /** `width` x `height`, each 0 or the number of a retry. */
   readonly raster: Uint8Array | null
@@ -119,7 +118,7 @@ export class RedriveDots extends RedriveElement {
     context.textAlign = 'right'
     context.textBaseline = 'middle'
     for (const job of [0, model.jobs]) context.fillText(compact(job), LEFT - 6, TOP + (job === 0 ? 6 : DOTS - 6))
-    context.fillText('jobs', LEFT - 6, TOP + DOTS / 2)
+    context.fillText('tasks', LEFT - 6, TOP + DOTS / 2)
     if (model.times) circles(context, model, hues, x)
     else if (model.raster) paste(context, model, hues, scale)
     strip(context, model, colours('accent'), colours('soft'), x, stripTop)

@@ -1,7 +1,7 @@
 /** A page with an inspector and whatever it looks at: the tests say which. Nothing but text is read from it, as a screen reader would. */
 import { RetryQueue } from '/pkg/index.js'
-import { mountInspector } from '/pkg/ui.js'
-import { InspectorError, queueSource, serviceSource } from '/pkg/ui-sources.js'
+import { mountInspector } from '/ui/ui.js'
+import { InspectorError, queueSource, serviceSource } from '/ui/ui-sources.js'
 
 const violations = []
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
@@ -211,7 +211,7 @@ async function unsaid(taskId) {
     task.targetUrl,
     `attempt ${task.attemptNumber}`,
     ...decisions.flatMap((each) => [each.kind, each.text]),
-    `Depth ${queue.stats().depth}`,
+    `Waiting ${queue.stats().depth - queue.stats().inFlight}`,
   ]
   return words.filter((each) => !shown.includes(each.replace(/\s+/g, ' ')))
 }

@@ -1,16 +1,20 @@
 /** `<redrive-curve>` for everybody: axe-core finds nothing in any view, light and dark, narrow and wide; the keyboard alone reaches all; words say what the pictures show. */
 
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { VIEWS } from '../../../js/ui/lab/state.ts'
 import { duringTests } from '../../during.ts'
 import { bySize, SIZE } from '../../size.ts'
-import { launch } from '../chromium.ts'
+import { here, launch } from '../chromium.ts'
 import { axeViolations } from './axe.ts'
 import { type Kept, uiServer } from './ui-page.ts'
 
 const browser = duringTests(() => launch())
 const server = duringTests(() => uiServer('<redrive-curve></redrive-curve>'))
+
+/** The elements' entry, whose text names the file of the core. */
+const UI = here('../../pkg-service/ui/ui.js')
 
 const TITLES = { curve: 'Waits', crowd: 'fail together', frontier: 'Evenness', outage: 'client' }
 
@@ -48,7 +52,8 @@ if (SIZE !== 'quick') {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
     const page = await context.newPage()
     let refuse = (): unknown => undefined
-    await page.route('**/core.js', (route) => {
+    const [, core] = /import\("\.\/([\w-]+\.js)"\)\)\.loadCore/.exec(readFileSync(UI, 'utf8')) ?? []
+    await page.route(`**/${core}`, (route) => {
       refuse = () => route.abort()
     })
     await page.goto(server.url)

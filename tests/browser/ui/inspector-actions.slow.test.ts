@@ -137,7 +137,7 @@ describe('actions', () => {
     await tab.page.getByLabel('a second').fill('2.5')
     await tab.page.getByLabel('also those whose key').check()
     await tab.page.getByRole('button', { name: 'Redrive 10' }).click()
-    await tab.says('0 of 10 put back')
+    await tab.says('0 of 10 redriven')
     expect(await tab.page.getByRole('progressbar').getAttribute('max')).toBe('10')
     expect(await done(tab)).toEqual([{ type: 'redriveAll', perSecond: 2.5, acceptDuplicateRisk: true }])
   })

@@ -112,7 +112,7 @@ test.each(screens)('the button for development, $colorScheme, $width px wide', a
     stage.source = stage.fakeSource()
     stage.mountInspector(undefined as never, { source: stage.source })
   })
-  const button = page.getByRole('button', { name: 'Inspector of the queue: 40 waiting · 10 dead' })
+  const button = page.getByRole('button', { name: 'Inspector of the queue: 30 waiting · 10 dead letters' })
   await button.waitFor()
   await judge(tab, 'the button', 'body > div:last-child')
   await button.click()

@@ -32,7 +32,9 @@ describe.each(engines)('%s', (name, start) => {
     const text = () => tab.run<string>('stage.text()')
     const click = (selector: string) => tab.run(`stage.element.shadowRoot.querySelector('${selector}').click()`)
     const unsaid = () => tab.run<string[]>(`stage.unsaid('${taskIds[0]}')`)
-    await eventually(text).toContain('Depth 4')
+    const unended = (shown: string) =>
+      ['Waiting', 'In flight'].reduce((sum, name) => sum + Number(new RegExp(`${name} (\\d+)`).exec(shown)?.[1]), 0)
+    await eventually(async () => unended(await text())).toBe(4)
     await eventually(text).toContain(origin.url)
 
     // the first of four, by its place in the list
@@ -63,7 +65,7 @@ describe.each(engines)('%s', (name, start) => {
     await eventually(text).toContain(`circuit ${word}`)
 
     origin.answer = () => 200
-    await eventually(flush).toContain('Depth 0')
+    await eventually(async () => unended(await flush())).toBe(0)
     await click('#tab-tasks')
     await eventually(unsaid).toEqual([])
     expect(await text()).toContain('succeeded')

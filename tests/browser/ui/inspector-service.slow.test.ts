@@ -40,7 +40,7 @@ async function setup(options: Partial<ServiceOptions> = {}) {
     store: memoryStore({ everyone: true }),
     allowLoopback: true,
     ui: true, // so that a page of its own origin may write: no other origin is allowed
-    uiFolder: here('../../pkg'),
+    uiFolder: here('../../pkg-service/ui'),
     ...options,
   })
   await service.ready
@@ -95,7 +95,7 @@ test('`src` of the own origin: the lanes, a task in words, and each action', asy
   await post({ delayMs: 3_600_000, tags: { invoice: '2041' } })
   await using tab = await openInspector(browser, { url })
   await tab.page.evaluate(() => void stage.put({}, { src: '' }))
-  await tab.says(`${url} live Depth 1`)
+  await tab.says(`${url} live Waiting 1`)
   await tab.says('Dead letters 3')
 
   await tab.page.getByRole('button', { name: 'Pause all' }).click()
@@ -123,9 +123,9 @@ test('`src` of the own origin: the lanes, a task in words, and each action', asy
   await tab.page.getByRole('button', { name: 'Redrive all…' }).click()
   await tab.page.getByLabel('a second').fill('0.05')
   await tab.page.getByRole('button', { name: 'Redrive 3' }).click()
-  await tab.says('1 of 3 put back')
+  await tab.says('1 of 3 redriven')
   await tab.page.getByRole('button', { name: 'Stop', exact: true }).click()
-  await tab.says('1 task put back')
+  await tab.says('1 task redriven')
 
   await tab.page.getByRole('button', { name: 'Delete all…' }).click()
   const dialog = tab.page.getByRole('dialog')
@@ -135,7 +135,7 @@ test('`src` of the own origin: the lanes, a task in words, and each action', asy
   await tab.page.keyboard.press('Enter')
   await tab.says(/were to be deleted; nothing was/)
   await tab.page.getByRole('tab', { name: 'Events' }).click()
-  await tab.says('task given up')
+  await tab.says('new dead letter')
 })
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
@@ -156,13 +156,13 @@ test('a token is asked for, and what it may not do is not to be pressed', async 
   await tab.page.keyboard.press('Enter')
   await tab.says('live')
   await tab.says("Not allowed: this needs the scope 'admin', which the token does not have")
-  await tab.says('not told to this token')
+  await tab.says('not shown to this token')
   await tab.page.getByRole('button', { name: 'Pause all' }).click({ force: true })
   await tab.page.getByRole('tab', { name: 'Tasks' }).click()
   await tab.page.getByRole('button', { name: /^dead letters/ }).click()
   await tab.page.getByRole('row').nth(1).click()
   await tab.page.getByRole('button', { name: 'Redrive', exact: true }).click()
-  await tab.says('put back')
+  await tab.says('redriven')
   expect(asked.filter((each) => each.startsWith('POST'))).toEqual([
     expect.stringMatching(/^POST \/dead-letters\/.*\/redrive$/),
   ])

@@ -57,7 +57,7 @@ describe('states', () => {
     await tab.says(
       /disconnected.*the store is locked.*It has failed for \d+s; asked again in \d+s\. What is below is from before\./,
     )
-    await tab.says('Depth 40')
+    await tab.says('Waiting 30')
     await tab.page.evaluate(() => {
       stage.source.fail = undefined
     })
@@ -281,7 +281,7 @@ describe('the button for development', () => {
       stage.source = stage.fakeSource()
       return stage.mountInspector(undefined as never, { source: stage.source })
     })
-    const button = tab.page.getByRole('button', { name: 'Inspector of the queue: 40 waiting · 10 dead' })
+    const button = tab.page.getByRole('button', { name: 'Inspector of the queue: 30 waiting · 10 dead letters' })
     await button.waitFor()
     const panel = tab.page.getByRole('dialog', { name: 'Inspector' })
     expect(await panel.count()).toBe(0)

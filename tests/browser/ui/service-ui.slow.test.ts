@@ -10,7 +10,7 @@ import { folder, json, type Program, post, start } from '../../js/service/progra
 import { here, launch, quiet } from '../chromium.ts'
 import { engines } from '../engines.ts'
 
-const CLI = here('../../pkg/cli.js')
+const CLI = here('../../pkg-service/cli.js')
 const TOKEN = 'rd_cccccccccccccccccccccccccc'
 const TARGET = 'https://api.example.com/orders'
 const AUTHORIZED = { authorization: `Bearer ${TOKEN}` }

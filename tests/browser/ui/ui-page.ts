@@ -1,5 +1,5 @@
 /**
- * A page with elements of `redrive/ui` under the strictest policy that they promise to work with. What the browser has to say against them is kept:
+ * A page with elements of `@redrive/ui` under the strictest policy that they promise to work with. What the browser has to say against them is kept:
  * violations of the policy, errors, requests to anywhere else.
  */
 
@@ -27,10 +27,14 @@ export const KEPT = 'globalThis.kept'
 
 /** `body`: markup of the page at `/`. */
 export async function uiServer(body: string): Promise<UiServer> {
-  const files = staticFiles({ '/pkg/': here('../../pkg'), '/pages/': here('pages') })
+  const files = staticFiles({
+    '/pkg/': here('../../pkg'),
+    '/ui/': here('../../pkg-service/ui'),
+    '/pages/': here('pages'),
+  })
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Elements</title><link rel="icon" href="/pages/icon.svg"><link rel="stylesheet" href="/pages/ui.css"><script src="/pages/ui.js"></script>
-    <script type="module" src="/pkg/ui.js"></script><body><main><h1>Elements</h1>${body}</main></body></html>`
+    <script type="module" src="/ui/ui.js"></script><body><main><h1>Elements</h1>${body}</main></body></html>`
   const server: Server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://page')
     response.setHeader('content-security-policy', CSP)

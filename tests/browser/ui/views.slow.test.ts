@@ -143,16 +143,16 @@ describe.each(engines)('%s', (_, start) => {
   })
 
   test('a slider that moves on replaces what was asked before', async () => {
-    await view({ view: 'crowd', policy: spread }, '100 jobs', async () => {
+    await view({ view: 'crowd', policy: spread }, '100 tasks', async () => {
       for (const jobs of ['1000000', '999999', '200']) await fill(tab, 'view-jobs', jobs)
-      expect((await shown(tab, '200 jobs')).rows).toHaveLength(10)
+      expect((await shown(tab, '200 tasks')).rows).toHaveLength(10)
     })
   })
 
   test('where the Worker cannot be loaded, the page computes the same', async () => {
     const crowd = await simulated<Plain<CrowdAnswer>>('crowd', ...row(spread))
     server.refused = /ui-worker\.js$/
-    await view({ view: 'crowd', policy: spread }, '100 jobs', ({ figures }) => {
+    await view({ view: 'crowd', policy: spread }, '100 tasks', ({ figures }) => {
       expect(figures['Idle time']).toBe(percent(crowd.idle))
     })
   })

@@ -16,13 +16,22 @@ pub struct Lane {
     /// Offline nothing starts until then, and when its last attempt ended, or it went offline.
     pub dark_until: u64,
     pub dark_since: u64,
+    /// A caller waits until then at most for a task that waits.
+    pub awaited_until: u64,
     pub first_failures: u32,
 }
 
 impl Lane {
-    /// The host says that it is offline, or an attempt has failed meanwhile: the next one goes in half a minute.
+    /// The host says that it is offline, or an attempt has failed meanwhile: the next one goes in half a minute, or in two seconds where a caller waits.
     pub fn go_dark(&mut self, now: u64) {
-        (self.dark_since, self.dark_until) = (now, now + 30_000);
+        let wait = if self.awaited_until > now { 2_000 } else { 30_000 };
+        (self.dark_since, self.dark_until) = (now, now + wait);
+    }
+
+    /// A caller waits for a task that waits.
+    pub fn await_until(&mut self, until: u64) {
+        self.awaited_until = self.awaited_until.max(until);
+        self.visit();
     }
 
     /// A user expects an attempt: two seconds after the last is enough.

@@ -264,6 +264,10 @@ impl Naive {
         let hold = Millis::new(self.learn(at, now, ended));
         let verdict = self.judge(at, now, ended);
         let goes_on = matches!(verdict, Verdict::Retry { .. } | Verdict::Parked);
+        let Task { lane, wait_until, .. } = self.tasks[at];
+        if matches!(verdict, Verdict::Retry { .. }) && wait_until < 1 << 53 {
+            self.lanes[lane].await_until(wait_until);
+        }
         let carry = if goes_on { self.tasks[at].carry(now, attempts) } else { Carry::default() };
         let carry = Carry { hold, ..carry };
         match verdict {

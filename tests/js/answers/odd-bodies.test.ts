@@ -111,7 +111,7 @@ test('S22 of a longer one status and headers are kept, and its body says what be
   await clock.settle()
   expect(call.value?.status).toBe(503)
   expect(call.value?.headers.get('x-node')).toBe('a')
-  await expect(call.value?.text()).rejects.toMatchObject({ code: 'BODY_LET_GO' })
+  await expect(call.value?.text()).rejects.toMatchObject({ code: 'BODY_DROPPED' })
 })
 
 test('an attempt is in flight until its answer is read or let go of', async () => {

@@ -48,7 +48,7 @@ test('S22 callers who wait hold no connection by an answer that they may still g
     expect(response.status).toBe(503)
     expect(response.url).toContain(server.url)
     expect(response.headers.get('content-type')).toBe('text/plain')
-    await expect(response.text()).rejects.toMatchObject({ code: 'BODY_LET_GO' })
+    await expect(response.text()).rejects.toMatchObject({ code: 'BODY_DROPPED' })
   }
 })
 

@@ -85,6 +85,33 @@ test('S8 calls that have to be answered here wait for the circuit, and are answe
   expect(calls.map(({ value }) => value?.status)).toEqual(calls.map(() => 200))
 })
 
+test('S8 of calls that waited for the circuit each answer lets in two more, and those that left take no turn', async () => {
+  const { open, call, server, clock } = setup()
+  await open()
+  const { hits } = server
+  const caller = new AbortController()
+  const wait = (signal: AbortSignal | null) => watch(call({ ...POST, signal, redrive: { mode: 'await' } }))
+  const left = Array.from({ length: 20 }, () => wait(caller.signal))
+  const calls = Array.from({ length: 40 }, () => wait(null))
+  await clock.advance(0)
+  caller.abort(new Error('left'))
+  await clock.advance(0)
+  expect(left.every(({ state }) => state === 'rejected')).toBe(true)
+  const answers = calls.map(() => server.hang())
+  const rounds: number[] = []
+  let answered = 0
+  for (let round = 0; round < 100 && answered < calls.length; round++) {
+    for (let ms = 0; ms < 250; ms += 50) await clock.advance(50)
+    const came = server.hits - hits - answered
+    for (let i = 0; i < came; i++) answers[answered++]?.(200)
+    await clock.advance(0)
+    if (came > 0) rounds.push(came)
+  }
+  expect(rounds[0]).toBe(1)
+  expect(Math.max(...rounds.map((came, i) => came / (rounds[i - 1] ?? 1)))).toBeLessThanOrEqual(3)
+  expect(calls.map(({ value }) => value?.status)).toEqual(calls.map(() => 200))
+})
+
 test('S8 a retry of a call that has to be answered here waits for the circuit, and is not sent before', async () => {
   const { open, call, server, clock } = setup()
   const end = server.hang()
@@ -190,7 +217,7 @@ test('one that cannot be stored fails, and both its error and onDegraded say why
   await open()
   const failed = await call({ ...POST, headers: { 'x-tenant': 'ann' } }).catch((error) => error)
   expect(failed).toBeInstanceOf(CircuitOpenError)
-  expect(failed.message).toMatch(/could not be handed over either/)
+  expect(failed.message).toMatch(/could not move to its object either/)
   expect(String(failed.cause)).toContain('x-tenant')
   expect(reports).toMatchObject([{ code: 'headers_withheld', message: expect.stringContaining('x-tenant') }])
   expect(taken).toEqual([])
@@ -254,4 +281,14 @@ test('failures count whose request has a clock that is behind that of the gates'
   // open after 13, in doubt until the 31st
   expect(await open({ clock: behind }, 200)).toBeInstanceOf(CircuitOpenError)
   expect(server.hits).toBe(32)
+})
+
+test('S9 a retry in a Worker comes some time after the moment that its server named: other requests may have got the same one', async () => {
+  const { call, server, clock } = setup()
+  server.reply(429, { 'retry-after': '10' })
+  const called = watch(call({ redrive: { mode: 'await' } }))
+  await clock.advance(10_000)
+  expect(server.hits).toBe(1)
+  await clock.advance(1_000)
+  expect(called.value?.status).toBe(200)
 })

@@ -4,7 +4,7 @@ import type { TaskStore } from '../../../js/api/store.ts'
 import { WorkboxDatabase } from '../../../js/compat/workbox/database.ts'
 import type { Queue } from '../../../js/compat/workbox.ts'
 import { withMethods } from '../durable-setup.ts'
-import { changeWorkbox, ORDERS, post, rowsOfWorkbox, SITE, type Worker, workbox, worker } from './worker.ts'
+import { changeWorkbox, ORDERS, post, rowsOfWorkbox, SITE, serwist, type Worker, workbox, worker } from './worker.ts'
 
 const TOKEN = 'Bearer of-the-caller-Jx81Qz'
 
@@ -113,6 +113,23 @@ describe('all of it', () => {
     installing.state = 'activating'
     installing.dispatchEvent(new Event('statechange'))
     await leftOver(made, 0)
+  })
+
+  test('and what Serwist has left, with the sync that it has asked for', async () => {
+    const made = await left([post('of workbox')])
+    const { open, sync } = made
+    const theirs = await serwist()
+    await theirs.pushRequest({ request: post('a', { 'x-foo': 'bar' }), metadata: { why: 'test' } })
+    await theirs.pushRequest({ request: post('with a token', { authorization: TOKEN }) })
+    const { events } = open()
+    replies(made, 200, 200, 200)
+    expect(await sync('orders', { by: 'serwist' })).toBe('well')
+    await leftOver(made, 0)
+    expect(bodiesOf(made)).toEqual(['of workbox', 'a', 'with a token'])
+    expect(made.server.requests[1]?.headers.get('x-foo')).toBe('bar')
+    expect(made.server.requests[2]?.headers.get('authorization')).toBe(TOKEN)
+    expect(await rowsOfWorkbox('serwist-background-sync')).toEqual([])
+    expect(events.of('degraded').map(({ code }) => code)).toEqual(['credentials_missing'])
   })
 
   test('also what an older worker still adds: each sync looks again', async () => {

@@ -1,4 +1,5 @@
 /** Where Workbox's types are expected ours do: held by the compiler, nothing here runs but the imports. */
+import type { SerwistPlugin } from 'serwist'
 import { expectTypeOf, test } from 'vitest'
 import type { QueueOptions as TheirOptions } from 'workbox-background-sync/Queue.js'
 import type { WorkboxPlugin } from 'workbox-core/types.js'
@@ -6,6 +7,7 @@ import { BackgroundSyncPlugin, Queue, type QueueEntry, type QueueOptions } from 
 
 test('BackgroundSyncPlugin is a plugin of a strategy', () => {
   expectTypeOf<BackgroundSyncPlugin>().toExtend<WorkboxPlugin>()
+  expectTypeOf<BackgroundSyncPlugin>().toExtend<SerwistPlugin>()
   expectTypeOf(BackgroundSyncPlugin).constructorParameters.toEqualTypeOf<
     [name: string, options?: QueueOptions | undefined]
   >()

@@ -57,7 +57,7 @@ describe('entries', () => {
     [
       { request: new Request(ORDERS, { method: 'POST', mode: 'no-cors' }) },
       TypeError,
-      `POST ${ORDERS}: a 'no-cors' answer has no status, so a failure cannot be told from a success`,
+      `POST ${ORDERS}: a 'no-cors' answer has no status, so a failure looks like a success`,
     ],
   ] as const)('a wrong one is refused: %o', async ([entry, kind, message]) => {
     const { open } = worker()

@@ -40,7 +40,7 @@ export interface Worker {
   /** Kills it: nothing that it does from here on has an effect. */
   kill(opened: Opened): Promise<void>
   /** The browser's sync; resolves with how it ended. */
-  sync(name?: string, how?: { readonly lastChance?: boolean }): Promise<string>
+  sync(name?: string, how?: { readonly lastChance?: boolean; readonly by?: 'workbox' | 'serwist' }): Promise<string>
   /** Lets pass what needs no time of the clock's, but the database's. */
   rest(): Promise<void>
   /** Runs `work` while the clock goes on. */
@@ -123,8 +123,8 @@ export function worker({ hasSync = true } = {}): Worker {
       for (const listener of listeners) listeners.delete(listener)
       await made.end(opened)
     },
-    async sync(name = 'orders', { lastChance = false } = {}) {
-      const tag = `workbox-background-sync:${name}`
+    async sync(name = 'orders', { lastChance = false, by = 'workbox' } = {}) {
+      const tag = `${by}-background-sync:${name}`
       const works: Promise<unknown>[] = []
       const waitUntil = (work: Promise<unknown>) => works.push(work)
       for (const listener of [...listeners]) listener({ tag, lastChance, waitUntil } as unknown as Event)
@@ -146,22 +146,37 @@ export const post = (body: string, headers: Record<string, string> = {}, url: st
 
 /** Workbox's own queue, which fills its own database. */
 export async function workbox(name = 'orders'): Promise<WorkboxQueue> {
-  vi.stubEnv('NODE_ENV', 'production') // else it tells all that it does
-  const { Queue: Real } = await import('workbox-background-sync/Queue.js')
-  ;(Real as unknown as { _queueNames: Set<string> })._queueNames.clear()
+  const { Queue: Real } = await silently(() => import('workbox-background-sync/Queue.js'))
+  return old(Real, name)
+}
+
+/** That of Serwist, which began as a copy of Workbox. */
+export async function serwist(name = 'orders'): Promise<WorkboxQueue> {
+  const { BackgroundSyncQueue } = await silently(() => import('serwist'))
+  return old(BackgroundSyncQueue, name)
+}
+
+function silently<T>(load: () => Promise<T>): Promise<T> {
+  vi.stubEnv('NODE_ENV', 'production') // else it says all that it does
+  return load()
+}
+
+function old(Real: object, name: string): WorkboxQueue {
+  const Made = Real as (new (name: string) => WorkboxQueue) & { readonly _queueNames: Set<string> }
+  Made._queueNames.clear()
   const { addEventListener } = globalThis
   // its worker is gone when ours hears a sync
   globalThis.addEventListener = () => {}
   try {
-    return new Real(name)
+    return new Made(name)
   } finally {
     globalThis.addEventListener = addEventListener
   }
 }
 
-/** What Workbox's database holds. */
-export async function rowsOfWorkbox(): Promise<Record<string, unknown>[]> {
-  const db = await openWorkbox()
+/** What Workbox's database holds, or that of Serwist. */
+export async function rowsOfWorkbox(database?: string): Promise<Record<string, unknown>[]> {
+  const db = await openWorkbox(database)
   const rows = await asked<Record<string, unknown>[]>(db.transaction('requests').objectStore('requests').getAll())
   db.close()
   return rows
@@ -178,7 +193,7 @@ export async function changeWorkbox(change: (store: IDBObjectStore) => void): Pr
   db.close()
 }
 
-const openWorkbox = (): Promise<IDBDatabase> => asked(indexedDB.open('workbox-background-sync'))
+const openWorkbox = (name = 'workbox-background-sync'): Promise<IDBDatabase> => asked(indexedDB.open(name))
 
 const asked = <T>(request: IDBRequest): Promise<T> =>
   new Promise((resolve, reject) => {

@@ -169,6 +169,33 @@ test('S17 a full server refuses tasks as full, and goes on to settle those that 
   expect((await store.turn({ ...step, settle, claim: null })).settled).toEqual(['applied'])
 })
 
+test('S17 on a server whose memory is full what has succeeded gives way to new tasks, of the principal that has most', async () => {
+  const server = await serverWith()
+  const { store } = storeOn(server, { everyone: true })
+  store.configure?.({ ...TERMS, retention: { ...TERMS.retention, maxTerminal: 10_000 } })
+  const step = { owner: 'ann', settle: [], renew: [] }
+  let last = 0
+  const succeed = async (count: number, principal: string) => {
+    for (let n = 0; n < count; n += 64) {
+      const lane = `https://api.test ${principal}`
+      await store.enqueue(Array.from({ length: 64 }, () => newTask(++last, { principal, lane })))
+      const { claimed } = await store.turn({ ...step, claim: claimOf({ limit: 64, total: 64, perLane: 64 }) })
+      const settle = claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED))
+      await store.turn({ ...step, settle, claim: null })
+    }
+  }
+  await succeed(128, 'ann')
+  await succeed(1_280, 'bob')
+  const { usedBytes } = (await store.room?.()) ?? { usedBytes: 0 }
+  await server.ask('CONFIG', 'SET', 'maxmemory', String(usedBytes + 500_000))
+  await succeed(1_280, 'bob')
+  const { succeeded, purged, pending, inFlight } = await store.counts()
+  expect({ all: succeeded + purged, pending, inFlight }).toEqual({ all: 2_688, pending: 0, inFlight: 0 })
+  expect(purged).toBeGreaterThan(0)
+  const anns = await store.list({ principal: 'ann', status: 'SUCCEEDED', limit: 999 })
+  expect(anns.tasks).toHaveLength(128)
+})
+
 test('S1 scripts that the server has forgotten are given to it again, unheard', async () => {
   const server = await serverWith()
   const { store } = storeOn(server)

@@ -153,6 +153,63 @@ test('a redriven dead letter tells its next end, too, under another key', async 
   expect(new Set(told.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
 })
 
+/** A service whose looks for ends to be told come late: after `isLate` was set to false. */
+async function late(kind: keyof typeof STORES, options: Partial<ServiceOptions> = {}) {
+  const store = STORES[kind]() as ApiStore
+  const { untold } = store
+  const now = { isLate: true }
+  const ofStore: ApiStore['untold'] = async (limit, taskIds) =>
+    now.isLate && taskIds === undefined ? [] : untold.call(store, limit, taskIds)
+  Object.assign(store, { untold: ofStore })
+  return { ...(await setup({ store, ...options })), now }
+}
+
+test.for([
+  ['memory', 'by itself', 'redriven'],
+  ['sqlite', 'by itself', 'redriven'],
+  ['memory', 'with all', 'redriven'],
+  ['sqlite', 'with all', 'redriven'],
+  ['memory', 'by itself', 'deleted'],
+  ['sqlite', 'with all', 'deleted'],
+] as const)(
+  'S1 in %s a dead letter that is, %s, %s before its end was told tells that end all the same',
+  async ([kind, how, what]) => {
+    const { origin, hooks, told } = await server()
+    const { created, post, ask, store, now } = await late(kind)
+    const task = { targetUrl: `${origin}/bad`, idempotent: true, callback: { url: hooks } }
+    const taskId = await created(task)
+    const dead = async () => (await store.counts()).exhausted
+    await eventually(dead).toBe(1)
+    if (what === 'redriven')
+      await post(
+        how === 'with all' ? '/dead-letters/redrive' : `/dead-letters/${taskId}/redrive`,
+        how === 'with all' ? { filter: {} } : {},
+      )
+    else if (how === 'with all') await post('/dead-letters/purge', { filter: {}, confirm: 1 })
+    else await ask(`/dead-letters/${taskId}`, { method: 'DELETE' })
+    await eventually(() => told.length).toBe(1)
+    expect(told[0]?.body).toMatchObject({ type: 'task.exhausted', data: { taskId, attemptNumber: 2 } })
+    now.isLate = false
+    await eventually(dead).toBe(what === 'redriven' ? 1 : 0)
+    if (what === 'redriven') await eventually(() => told.length).toBe(2)
+  },
+)
+
+test('S1 a dead letter stays where the store has no room for the callback of its end', async () => {
+  const { origin, hooks, told } = await server()
+  const { created, post, ask, store } = await setup({ capacity: 1 })
+  const taskId = await created({ targetUrl: `${origin}/bad`, idempotent: true, callback: { url: hooks } })
+  await eventually(async () => (await store.counts()).exhausted).toBe(1)
+  const back = await post(`/dead-letters/${taskId}/redrive`, {})
+  expect([back.status, await json(back)]).toMatchObject([503, { type: 'urn:redrive:problem:queue-full', taskId }])
+  const { operationId } = await json(await post('/dead-letters/redrive', { filter: {} }))
+  await eventually(async () => json(await ask(`/operations/${operationId}`))).toMatchObject({
+    status: 'DONE',
+    skipped: 1,
+  })
+  expect([told, (await store.get(taskId))?.status]).toEqual([[], 'EXHAUSTED'])
+})
+
 test('a callback is tried again with one key, and becomes a dead letter that tells nothing', async () => {
   const { origin, hooks, told } = await server(() => 503)
   const { created, ask } = await setup()

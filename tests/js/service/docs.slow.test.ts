@@ -23,7 +23,7 @@ function shownAfter(...words: readonly string[]): Record<string, unknown> {
   return JSON.parse(next?.code ?? '')
 }
 
-/** `npx redrive`, as the package would be found, is the program of this checkout. */
+/** `npx @redrive/service`, as the package would be found, is the program of this checkout. */
 function shimmed(): string {
   const path = folder({
     npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${join(root, 'js', 'cli.ts')}" "$@"\n`,
@@ -61,7 +61,7 @@ function sh(code: string, { cwd, env = {} }: Shell): Promise<string> {
   })
 }
 
-/** The words after `npx redrive serve`. */
+/** The words after `npx @redrive/service serve`. */
 const argsIn = (command: string): string[] => command.trim().split(' ').slice(3)
 
 const portOf = ({ url }: Program): string => new URL(url).port
@@ -77,7 +77,7 @@ const comparable = (answer: unknown): unknown => JSON.parse(named(JSON.stringify
 
 test('the quick start: a task is handed over, read back, explained, repeated and told apart, as it is shown', async () => {
   const cwd = folder()
-  expect(block('sh', 'npx redrive serve\n')).toBe('npx redrive serve\n')
+  expect(block('sh', 'npx @redrive/service serve\n')).toBe('npx @redrive/service serve\n')
   const service = await start([], cwd)
   const other = String(await freePort())
   const real = (code: string, task = ''): string =>
@@ -107,7 +107,7 @@ test('the quick start: a task is handed over, read back, explained, repeated and
   expect(rows.at(-1)).toMatch(/waits for its own delay until/)
 
   const succeeded = await sh(`TASK=${second.taskId}\n${real(block('sh', 'createServer'))}`, shell)
-  expect(succeeded).toMatch(/^status +SUCCEEDED$/m)
+  expect(succeeded).toMatch(/^status +succeeded$/m)
   expect(JSON.parse(await sh(real(order), shell))).toMatchObject({ taskId: second.taskId, deduplicated: true })
   const conflict = JSON.parse(await sh(real(block('sh', '"sku": 2')), shell))
   expect(conflict.taskId).toBe(second.taskId)
@@ -142,7 +142,7 @@ const explained = async ({ url }: Program, taskId: string): Promise<unknown> =>
 /** A folder with the tokens that the page has made, and the token. */
 async function withTokens(): Promise<{ readonly cwd: string; readonly token: string }> {
   const cwd = folder()
-  const printed = await sh(block('sh', 'redrive token'), { cwd })
+  const printed = await sh(block('sh', '@redrive/service token'), { cwd })
   const [token = ''] = printed.match(/\brd_\w+/) ?? []
   const entry = JSON.parse(printed.slice(printed.indexOf('{')))
   const [shown] = JSON.parse(block('json', '"sha256"'))
@@ -162,7 +162,7 @@ function remote(service: Program, { cwd, token }: { readonly cwd: string; readon
 
 test('for other machines: a token that was made lets its bearer in, under the name that was given', async () => {
   const made = await withTokens()
-  const args = argsIn(block('sh', 'npx redrive serve --host 0.0.0.0'))
+  const args = argsIn(block('sh', 'npx @redrive/service serve --host 0.0.0.0'))
   const service = await start(args.with(args.indexOf('0.0.0.0'), '127.0.0.1'), made.cwd)
   expect(JSON.parse(await remote(service, made))).toMatchObject({ status: 'PENDING', durability: 'strict' })
   expect(JSON.parse(await remote(service, { ...made, token: 'rd_none' }))).toMatchObject({ status: 401 })
@@ -173,8 +173,8 @@ test('many hosts: the doctor finds the Redis safe, and a task that one process t
   onTestFinished(() => redis.end())
   const made = await withTokens()
   const real = (code: string): string => code.replace('redis://redis:6379', redis.url).replace('0.0.0.0', '127.0.0.1')
-  expect(await sh(real(block('sh', 'redrive doctor')), made)).toContain('noeviction')
-  const args = argsIn(real(block('sh', 'npx redrive serve --store')))
+  expect(await sh(real(block('sh', '@redrive/service doctor')), made)).toContain('noeviction')
+  const args = argsIn(real(block('sh', 'npx @redrive/service serve --store')))
   const [one, two] = await Promise.all([start(args, made.cwd), start(args, made.cwd)])
   const { taskId, durability } = JSON.parse(await remote(one, made))
   expect(durability).toBe('relaxed')
@@ -186,7 +186,7 @@ test('many hosts: the doctor finds the Redis safe, and a task that one process t
 })
 
 test('in a browser: the start shows the inspector at the address that is named', async () => {
-  const args = argsIn(block('sh', 'redrive serve --ui'))
+  const args = argsIn(block('sh', '@redrive/service serve --ui'))
   const service = await start(args, folder(), { UI_FOLDER: folder({ 'ui.js': '' }) }, WITH_UI)
   const [, address = ''] = /`--ui` shows the inspector at `(\S+)`/.exec(page) ?? []
   expect(await (await fetch(address.replace('7733', portOf(service)))).text()).toContain('<redrive-inspector')
@@ -196,7 +196,7 @@ test('as a library: the snippet prints what its comment says', async () => {
   const cwd = folder()
   const from = (name: string) => pathToFileURL(join(root, 'js', name)).href
   const code = block('js', 'createService')
-    .replace("'redrive/service'", `'${from('service.ts')}'`)
+    .replace("'@redrive/service'", `'${from('service.ts')}'`)
     .replace("'redrive/sqlite'", `'${from('stores/sqlite.ts')}'`)
   writeFileSync(join(cwd, 'main.mjs'), code)
   expect(await sh(`"${process.execPath}" main.mjs`, { cwd })).toBe(`${/console\.log.*\/\/ (.*)/.exec(code)?.[1]}\n`)

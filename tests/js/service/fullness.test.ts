@@ -43,23 +43,27 @@ test('a disk that is nine tenths full is told once, and again only when it was l
 })
 
 test.for([
-  ['tasks', { capacity: 10 }, [8, 9]],
-  ['body_bytes', { capacityBytes: 20 }, [8, 9]],
-] as const)('%s are told at nine tenths of their limit, and counted', async ([resource, limits, [before, at]]) => {
-  const { ask, look, create, numbers } = await filling(limits)
-  const ids: string[] = []
-  while (ids.length < before) ids.push(await create('ab'))
-  expect(await look()).toEqual([])
-  while (ids.length < at) ids.push(await create('ab'))
-  expect(await look()).toEqual([resource])
-  const [used, limit] = resource === 'tasks' ? [9, 10] : [18, 20]
-  expect(await numbers()).toMatch(`redrive_store_used{partition="0",resource="${resource}"} ${used}\n`)
-  expect(await numbers()).toMatch(`redrive_store_limit{partition="0",resource="${resource}"} ${limit}\n`)
-  for (const id of ids) await ask(`/retry-tasks/${id}`, { method: 'DELETE' })
-  expect(await look()).toEqual([resource])
-  expect(await numbers()).toMatch('redrive_store_used{partition="0",resource="ended_tasks"} 9\n')
-  expect(await numbers()).not.toMatch('redrive_store_limit{partition="0",resource="ended_tasks"}')
-})
+  ['tasks', { capacity: 10 }, [8, 9], 9],
+  // 20 bytes have no room for what has ended
+  ['body_bytes', { capacityBytes: 20 }, [8, 9], 0],
+] as const)(
+  '%s are told at nine tenths of their limit, and counted',
+  async ([resource, limits, [before, at], ended]) => {
+    const { ask, look, create, numbers } = await filling(limits)
+    const ids: string[] = []
+    while (ids.length < before) ids.push(await create('ab'))
+    expect(await look()).toEqual([])
+    while (ids.length < at) ids.push(await create('ab'))
+    expect(await look()).toEqual([resource])
+    const [used, limit] = resource === 'tasks' ? [9, 10] : [18, 20]
+    expect(await numbers()).toMatch(`redrive_store_used{partition="0",resource="${resource}"} ${used}\n`)
+    expect(await numbers()).toMatch(`redrive_store_limit{partition="0",resource="${resource}"} ${limit}\n`)
+    for (const id of ids) await ask(`/retry-tasks/${id}`, { method: 'DELETE' })
+    expect(await look()).toEqual([resource])
+    expect(await numbers()).toMatch(`redrive_store_used{partition="0",resource="ended_tasks"} ${ended}\n`)
+    expect(await numbers()).not.toMatch('redrive_store_limit{partition="0",resource="ended_tasks"}')
+  },
+)
 
 test('a limit that is taken away is not shown any more', async () => {
   const { room, look, numbers } = await filling()

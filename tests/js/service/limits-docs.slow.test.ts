@@ -34,7 +34,7 @@ test('the limits of the page are sound, and the most exact that fits holds', () 
 
 test('the tenants of the page: the next task is refused as it is shown; one that fits, and one that is known, are not', async () => {
   const cwd = folder({ 'tokens.json': tokens, 'limits.json': limits, 'tenants.json': tenants })
-  const words = block('sh', 'redrive serve').replaceAll(/[\\']/g, '').trim().split(/\s+/)
+  const words = block('sh', '@redrive/service serve').replaceAll(/[\\']/g, '').trim().split(/\s+/)
   const program = await start(words.slice(3), cwd)
   const url = `${program.url}/retry-tasks`
   const { acme } = JSON.parse(tenants)

@@ -22,7 +22,7 @@ async function service(port: string, files: Readonly<Record<string, string>>, en
   mkdirSync(join(cwd, 'run', 'secrets'), { recursive: true })
   for (const [name, text] of Object.entries(files))
     writeFileSync(join(cwd, name), local(text).replaceAll('/run/secrets', `${cwd}/run/secrets`))
-  const command = local(block('sh', 'npx redrive serve --tokens')).trim().split(' ').slice(3)
+  const command = local(block('sh', 'npx @redrive/service serve --tokens')).trim().split(' ').slice(3)
   const args = [...command, '--allow-http', '--allow-private', '127.0.0.1/32']
   const program = await start(args, cwd, env)
   const post = (code: string) =>
@@ -73,7 +73,7 @@ test('the credential of the page reaches the target, and a task of the page is s
 test('a function gives a credential, as it is written', async () => {
   const from = (name: string) => pathToFileURL(join(root, 'js', name)).href
   const code = block('js', 'createService')
-    .replace("'redrive/service'", `'${from('service.ts')}'`)
+    .replace("'@redrive/service'", `'${from('service.ts')}'`)
     .replace("'redrive/memory'", `'${from('stores/memory.ts')}'`)
   const file = join(folder(), 'main.mjs')
   writeFileSync(file, code)

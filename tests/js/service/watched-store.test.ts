@@ -36,8 +36,8 @@ test('it has no homes: no caller waits in the queue of a service', () => {
 })
 
 test.for([
-  ['holds up the process', () => Promise.resolve(), 32],
-  ['does not', undefined, 40],
+  ['holds up the process', () => Promise.resolve(), 16],
+  ['does not', undefined, 32],
 ] as const)(
   'where a turn %s, it claims up to so many at once, and the next one is due at once',
   async ([, gather, most]) => {
@@ -45,15 +45,32 @@ test.for([
     const store = Object.assign(memoryStore({ clock, everyone: true }), gather && { gather })
     const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {}, untold: () => {} }, clock)
     await watched.enqueue(Array.from({ length: 50 }, (_, n) => newTask(n)))
-    const { claimed, nextInMs } = await watched.turn({
-      owner: 'one',
-      settle: [],
-      renew: [],
-      claim: claimOf({ limit: 40 }),
-    })
+    const step = { owner: 'one', settle: [], renew: [] }
+    const { claimed, nextInMs } = await watched.turn({ ...step, claim: claimOf({ limit: 40 }) })
     expect([claimed.length, nextInMs]).toEqual([most, 0])
   },
 )
+
+test('of many tasks the lanes are looked at once in a second, and turns between show them as they were', async () => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock, everyone: true })
+  const brief: boolean[] = []
+  const { turn } = store
+  store.turn = (step) => {
+    brief.push(step.isBrief === true)
+    return turn.call(store, step)
+  }
+  const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {}, untold: () => {} }, clock)
+  const next = () => watched.turn({ owner: 'one', settle: [], renew: [], claim: claimOf({ limit: 1 }) })
+  await watched.enqueue(Array.from({ length: 999 }, (_, n) => newTask(n)))
+  await next()
+  await watched.enqueue([newTask(1_000)])
+  const { lanes } = await next()
+  expect([(await next()).lanes, brief]).toEqual([lanes, [false, false, true]])
+  await clock.advance(1_000)
+  expect((await next()).lanes).not.toEqual(lanes)
+  expect(brief).toEqual([false, false, true, false])
+})
 
 test('once closed it stays so, whatever still runs of a request', async () => {
   const clock = fakeClock()

@@ -350,6 +350,14 @@ export function claimRules(open: Open): void {
     ])
   })
 
+  test('a step that is brief does all but show lanes', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, {}, { origin: OTHER, dueInMs: 900 })
+    expect(await turn({ claim: claimOf({ limit: 1 }), isBrief: true })).toMatchObject({ nextInMs: 0 })
+    const { claimed, nextInMs, counts } = await turn({ claim: claimOf({ limit: 2 }), isBrief: true })
+    expect([claimed.length, nextInMs, counts?.pending]).toEqual([1, 900, 1])
+  })
+
   test('no more lanes than fit are shown', async () => {
     const { add, turn } = await setup(open)
     const origins = Array.from({ length: LANES_SHOWN + 3 }, (_, i) => `https://${String(i).padStart(3, '0')}.test`)

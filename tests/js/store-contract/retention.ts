@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { idOf, type Open, setup, TERMS } from './kit.ts'
+import { ENDED_BYTES } from '../../../js/api/store.ts'
+import { idOf, type Open, SUCCEEDED, setup, TERMS } from './kit.ts'
 
 /** Who ends how many tasks, one after another; which of theirs are left of at most so many, and how many were deleted. */
 type Case = readonly [
@@ -98,4 +99,29 @@ export function retentionRules(open: Open): void {
       expect(await turn()).not.toHaveProperty('trimmed')
     },
   )
+
+  test('S17 what has succeeded or was cancelled takes the room that bodies leave, and keeps no new task out', async () => {
+    const kit = await setup(open, { capacityBytes: 5 * ENDED_BYTES, capacity: 99 })
+    const { add, store, turn, pass, lease, settle } = kit
+    const ids = async () => (await store.list({ limit: 99 })).tasks.map(({ taskId }) => taskId)
+    await add(...['ann', 'ann', 'ann', 'ann', 'bob', 'bob'].map((principal) => ({ principal, dueInMs: 9_000 })))
+    for (let n = 1; n <= 6; n++) {
+      await store.cancel(idOf(n))
+      pass(1)
+    }
+    await turn()
+    // 6 of them where 5 may be: of ann, who has most, the oldest
+    expect(await ids()).toEqual([2, 3, 4, 5, 6].map(idOf))
+    // so large that bodies leave nothing
+    const body = new Uint8Array(5 * ENDED_BYTES)
+    await add({ body, dueInMs: 9_000 })
+    await store.cancel(idOf(7))
+    await add({ body: body.subarray(0, 3 * ENDED_BYTES - 1) })
+    await turn()
+    expect(await ids()).toEqual([4, 6, 8].map(idOf))
+    await settle(await lease(), SUCCEEDED)
+    await turn()
+    expect(await ids()).toEqual([4, 6, 8].map(idOf))
+    expect(await store.counts()).toMatchObject({ succeeded: 1, cancelled: 2, purged: 5, bytes: 0 })
+  })
 }

@@ -132,22 +132,41 @@ export function untoldRules(open: Open): void {
     expect((await kit.turn()).untold).toBe(1)
   })
 
-  test('S13 a dead letter that goes back leaves the untold, told or not, and its next end is to be told', async () => {
+  test('S13 a dead letter whose end is untold stays until it was told, and its next end is to be told as well', async () => {
     const kit = await setup(open)
-    await kit.add(tells, tells)
-    for (const n of [1, 2]) await kit.store.cancel(idOf(n), 'closed')
+    await kit.add(tells, tells, {})
+    for (const n of [1, 2, 3]) await kit.store.cancel(idOf(n), 'closed')
     const first = kit.clock.now()
     await kit.store.told?.([{ taskId: idOf(1), endedAt: first }])
     kit.pass(5)
-    await kit.store.redrive([idOf(1), idOf(2)], { spacingMs: 0, acceptDuplicateRisk: false })
-    expect(await idsIn(kit)).toEqual([])
-    // told while it waits again: that is no end of it any more
+    const back = () => kit.store.redrive([1, 2, 3].map(idOf), { spacingMs: 10, acceptDuplicateRisk: false })
+    expect(await back()).toEqual(['redriven', 'untold', 'redriven'])
+    expect((await kit.get(idOf(3))).dueAt).toBe(kit.clock.now() + 10)
+    expect(await kit.get(idOf(2))).toMatchObject({ status: 'EXHAUSTED', attemptNumber: 0 })
+    expect(await idsIn(kit)).toEqual([idOf(2)])
     await kit.store.told?.([{ taskId: idOf(2), endedAt: first }])
+    expect(await back()).toEqual(['gone', 'redriven', 'gone'])
     expect((await kit.turn()).untold).toBeUndefined()
-    kit.pass(5)
+    kit.pass(15)
     for (const { lease } of await kit.claim()) await kit.settle(lease, SUCCEEDED)
     await kit.store.told?.([1, 2].map((n) => ({ taskId: idOf(n), endedAt: first })))
     expect(await idsIn(kit)).toEqual([1, 2].map(idOf))
+  })
+
+  test('of some tasks alone those are given whose end is to be told, in the order of all', async () => {
+    const kit = await setup(open)
+    await kit.add(tells, tells, tells, {}, tells)
+    for (const n of [3, 1, 2, 4]) {
+      await kit.store.cancel(idOf(n), 'closed')
+      kit.pass(1)
+    }
+    await kit.store.told?.([{ taskId: idOf(1), endedAt: kit.clock.now() - 3 }])
+    const ofSome = async (limit: number, ...ids: string[]) =>
+      (await kit.store.untold?.(limit, ids))?.map(({ task }) => task.taskId)
+    expect(await ofSome(9, ...[1, 2, 3, 4, 5, 6].map(idOf), 'nobody')).toEqual([3, 2].map(idOf))
+    expect(await ofSome(1, ...[2, 3, 3].map(idOf))).toEqual([idOf(3)])
+    expect(await ofSome(9, idOf(2), idOf(2))).toEqual([idOf(2)])
+    expect(await ofSome(9)).toEqual([])
   })
 
   test('retention passes over what is untold, by age and by number, and takes it once it was told', async () => {

@@ -1,11 +1,11 @@
 /** The lab's module answers what the native one does, through the messages that a page and its Worker exchange. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { instantiateLab } from '../../../js/core/lab.ts'
 import { policyFields } from '../../../js/core/policy-row.ts'
 import { resolvePolicy } from '../../../js/options/policy-rules.ts'
 import { presets } from '../../../js/options/presets.ts'
 import { type Connect, LabClient } from '../../../js/ui/engine/client.ts'
+import { instantiateLab } from '../../../js/ui/engine/lab.ts'
 import { type LabEngine, openLabEngine } from '../../../js/ui/engine/lab-engine.ts'
 import type { CrowdRequest, FrontierRequest, OutageRequest } from '../../../js/ui/engine/model.ts'
 import type { FromLab, ToLab } from '../../../js/ui/engine/protocol.ts'
@@ -166,7 +166,7 @@ test('a later request of a kind takes the place of the one before; other kinds g
 
 test('a slice is over soon after its time', async () => {
   let now = 0
-  const { lab, heard } = setup({ clock: { monotonic: () => now++ } })
+  const { lab, heard } = setup({ clock: { now: () => now++ } })
   await lab.crowd({ ...crowd, jobs: 40_000 })
   // 200,000 arrivals in three stages of as many, 5,000 to a piece, twelve pieces to a slice
   expect(heard.filter(({ type }) => type === 'progress').length).toBeGreaterThan((200_000 * 3) / 5_000 / 13)
@@ -256,7 +256,9 @@ test('an instance that traps is dropped with what runs on it, and the next one a
   const crowdOf = (jobs: number) => before.start((glue) => new glue.LabCrowd(fields, jobs, 25, 1, 0, 0))
   const running = crowdOf(10)
   expect(() => crowdOf(2 ** 32 - 1)).toThrow(expect.objectContaining({ code: 'CORE_TRAPPED' }))
-  expect(() => before.ask(() => running.advance(1))).toThrow(expect.objectContaining({ code: 'CORE_TRAPPED' }))
+  expect(() => before.ask(() => running.advance(performance, 1))).toThrow(
+    expect.objectContaining({ code: 'CORE_TRAPPED' }),
+  )
   before.end(running)
   expect(await instantiateLab()).not.toBe(before)
   const { lab } = setup()

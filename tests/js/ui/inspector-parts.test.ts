@@ -128,8 +128,8 @@ describe('what changed between two looks', () => {
   test.each([
     ['nothing', {}, {}, []],
     ['successes', { succeeded: 3 }, { succeeded: 5 }, ['succeeded 2 tasks']],
-    ['dead letters', {}, { deadLetters: 1 }, ['exhausted 1 task given up']],
-    ['fewer of them', { deadLetters: 4 }, {}, ['dead letters 4 fewer: put back, deleted, or past their retention']],
+    ['dead letters', {}, { deadLetters: 1 }, ['exhausted 1 new dead letter']],
+    ['fewer of them', { deadLetters: 4 }, {}, ['dead letters 4 fewer: redriven, deleted, or past their retention']],
     ['a pause', {}, { paused: true }, ['paused everything']],
     [
       'a circuit',

@@ -44,20 +44,20 @@ test('a preset is called by its name, everywhere', () => {
   expect(codeOf(presets.svix, 'queue')).toBe(
     "import { presets, RetryQueue } from 'redrive'\n\nconst queue = new RetryQueue({ policy: presets.svix })",
   )
-  expect(codeOf(presets.svix, 'cli')).toBe('npx redrive serve --default-policy svix')
+  expect(codeOf(presets.svix, 'cli')).toBe('npx @redrive/service serve --default-policy svix')
   expect(codeOf(presets.svix, 'environment')).toBe('REDRIVE_DEFAULT_POLICY=svix')
 })
 
 test('a formula is its three flags, without a loss', () => {
   expect(codeOf(formula, 'cli')).toBe(
-    'npx redrive serve --default-backoff-base 15s --default-backoff-exponent 2.5 --default-backoff-jitter 1500ms --default-retry-limit 10',
+    'npx @redrive/service serve --default-backoff-base 15s --default-backoff-exponent 2.5 --default-backoff-jitter 1500ms --default-retry-limit 10',
   )
   expect(codeOf(formula, 'environment').split('\n')).toContain('REDRIVE_DEFAULT_BACKOFF_JITTER=1500ms')
 })
 
 test('any other is a file with its name', () => {
   const code = codeOf(odd, 'cli')
-  expect(code).toContain('npx redrive serve --policies policies.json --default-policy')
+  expect(code).toContain('npx @redrive/service serve --policies policies.json --default-policy')
   const file = code
     .split('\n')
     .filter((line) => line.startsWith('# '))

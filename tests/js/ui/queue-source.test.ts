@@ -89,7 +89,7 @@ describe('actions', () => {
   test('redrive and purge of one', async () => {
     const { source, ids } = await withDead(2)
     const [one = '', other = ''] = ids
-    expect(await source.act({ type: 'redrive', taskId: one })).toBe('put back')
+    expect(await source.act({ type: 'redrive', taskId: one })).toBe('redriven')
     expect(await source.act({ type: 'purge', taskId: other })).toBe('deleted')
     await expect(source.act({ type: 'purge', taskId: other })).rejects.toThrow('it is no dead letter any more')
   })
@@ -102,7 +102,7 @@ describe('actions', () => {
       isKeyExpired: true,
       message: expect.stringContaining('acceptDuplicateRisk'),
     })
-    expect(await source.act({ type: 'redrive', taskId, acceptDuplicateRisk: true })).toBe('put back')
+    expect(await source.act({ type: 'redrive', taskId, acceptDuplicateRisk: true })).toBe('redriven')
   })
 
   test('redrive of all, with progress, and none after a stop', async () => {
@@ -113,7 +113,7 @@ describe('actions', () => {
       told.push(`${done} of ${total}`)
       stop.abort()
     }
-    expect(await source.act({ type: 'redriveAll', signal: stop.signal, onProgress })).toMatch(/^\d tasks? put back$/)
+    expect(await source.act({ type: 'redriveAll', signal: stop.signal, onProgress })).toMatch(/^\d tasks? redriven$/)
     expect(told[0]).toMatch(/^\d of 3$/)
     expect((await source.overview()).deadLetters).toBeGreaterThan(0)
   })

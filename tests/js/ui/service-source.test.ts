@@ -110,7 +110,7 @@ describe('actions', () => {
     )
     expect(await source.act({ type: 'flush' })).toMatch(/^\d+ tasks? made due$/)
     const taskId = await dead()
-    expect(await source.act({ type: 'redrive', taskId })).toBe('put back')
+    expect(await source.act({ type: 'redrive', taskId })).toBe('redriven')
     await ended(taskId)
     expect(await source.act({ type: 'purge', taskId })).toBe('deleted')
     await expect(source.act({ type: 'purge', taskId })).rejects.toThrow(`there is no task '${taskId}' here`)
@@ -123,7 +123,7 @@ describe('actions', () => {
     const told: (readonly [number, number])[] = []
     const onProgress = (done: number, total: number): void => void told.push([done, total])
     const { signal } = new AbortController()
-    expect(await source.act({ type: 'redriveAll', signal, onProgress })).toBe('2 tasks put back')
+    expect(await source.act({ type: 'redriveAll', signal, onProgress })).toBe('2 tasks redriven')
     expect(told[0]).toEqual([0, 2])
   })
 
@@ -137,7 +137,7 @@ describe('actions', () => {
       signal: stop.signal,
       onProgress: (done) => void (done > 0 && stop.abort()),
     })
-    expect(await said).toBe('1 task put back')
+    expect(await said).toBe('1 task redriven')
   })
 
   test('purge of all deletes as many as were confirmed, or none', async () => {

@@ -85,7 +85,7 @@ test('an attempt that was given back is no attempt', () => {
 
 test.each([
   [{ status: 'SUCCEEDED' as const }, 'mark delivered'],
-  [{ status: 'EXHAUSTED' as const, reason: 'max_attempts' as const }, 'mark given up'],
+  [{ status: 'EXHAUSTED' as const, reason: 'max_attempts' as const }, 'mark dead letter'],
 ])('the end of %o', (more, last) => {
   expect(short(viewOf({ attempts: [log(0)], task: taskOf(1, more) }), 9_000).at(-1)).toBe(last)
 })

@@ -94,7 +94,7 @@ test('the body of a last answer that was let go of says so', async () => {
   await queue.close()
   const { statusCode, body } = await answer
   expect(statusCode).toBe(503)
-  await expect(body.text()).rejects.toMatchObject({ code: 'BODY_LET_GO' })
+  await expect(body.text()).rejects.toMatchObject({ code: 'BODY_DROPPED' })
 })
 
 test('the body of a last answer that has come whole is there, also when its call waited meanwhile', async () => {

@@ -1,7 +1,7 @@
 /** /pauses and /flush: what operators do to lanes, those of one origin, of one tenant, of both or of all. */
 
 import { createHash } from 'node:crypto'
-import { laneName, type Pause } from '../../../api/store.ts'
+import { laneName, type Pause } from 'redrive/store'
 import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
 import { Problem } from '../problem.ts'
 import type { PauseIn, ScopeIn } from '../schemas/control.ts'

@@ -7,7 +7,7 @@ import { type Draft, handOver, type Receipt } from '../hand-over.ts'
 import { inSlices } from '../in-slices.ts'
 import type { ReadJson } from '../json.ts'
 import { headerKeyOf, keyOf } from '../new-task.ts'
-import { cut, Problem, problemBody } from '../problem.ts'
+import { Problem, problemBody } from '../problem.ts'
 import { tooLargeTask } from '../read-request.ts'
 import type { BatchIn } from '../schemas/batch.ts'
 import { KEY_SHAPE, type TaskIn, taskIn } from '../schemas/task-in.ts'
@@ -31,27 +31,42 @@ export async function createTasks(exchange: Exchange<unknown, BatchIn>): Promise
     (task) => (task instanceof Problem ? 0 : task.canonical.length),
   )
   const made = (await handOver(drafts.filter((each): each is Draft => !(each instanceof Problem)))).values()
-  let room = MOST_PROBLEM_CHARS
-  const outcomes: object[] = []
-  for (const draft of drafts) {
+  const outcomes = drafts.map((draft): Outcome => {
     const outcome = draft instanceof Problem ? draft : (made.next().value as Receipt | Problem)
-    if (!(outcome instanceof Problem)) outcomes.push({ status: statusOf(outcome), receipt: outcome })
-    else {
-      const problem = problemBody(outcome, exchange.requestId)
-      room -= JSON.stringify(problem).length
-      outcomes.push({ status: outcome.status, problem: room < 0 ? withoutErrors(problem) : problem })
-    }
-  }
-  return ok({ outcomes })
+    if (!(outcome instanceof Problem)) return { status: statusOf(outcome), receipt: outcome }
+    return { status: outcome.status, problem: problemBody(outcome, exchange.requestId) }
+  })
+  return ok(bounded(outcomes))
 }
 
-/** Characters of whole problems in the answer to a batch. Later problems lack `errors`, and their `detail` is cut. */
-const MOST_PROBLEM_CHARS = 65_536
+interface Outcome {
+  readonly status: number
+  readonly receipt?: Receipt
+  readonly problem?: Record<string, unknown>
+}
 
-const withoutErrors = ({ errors: _, detail, ...rest }: Record<string, unknown>): object => ({
-  ...rest,
-  detail: cut(detail as string, 100),
-})
+/** Bytes of the answer to a batch, without what holds its outcomes together. */
+const MOST_BYTES = 65_000
+
+/** The answer. Beyond its room outcomes have their status, and say which task or which problem it is, and no more. */
+function bounded(outcomes: readonly Outcome[]): object {
+  const whole = outcomes.map(sizeOf)
+  const brief = outcomes.map((outcome) => sizeOf(briefOf(outcome)))
+  let left = MOST_BYTES - brief.reduce((sum, bytes) => sum + bytes, 0)
+  let cut = 0
+  const shown = outcomes.map((outcome, i) => {
+    left -= (whole[i] as number) - (brief[i] as number)
+    if (left >= 0) return outcome
+    cut++
+    return briefOf(outcome)
+  })
+  return { outcomes: shown, ...(cut > 0 && { cut }) }
+}
+
+const sizeOf = (outcome: object): number => Buffer.byteLength(JSON.stringify(outcome)) + 1
+
+const briefOf = ({ status, receipt, problem }: Outcome): object =>
+  receipt ? { status, taskId: receipt.taskId } : { status, type: problem?.type }
 
 /** `spare`: its key where it has none of its own. */
 function draftOf(task: ReadJson | Problem, exchange: Exchange, spare: string | undefined): Draft | Problem {

@@ -1,24 +1,24 @@
 /** /dead-letters: tasks that were given up, one by one and many at once. Many are an operation, which goes on when its caller has left. */
 
-import type { StoredTask } from '../../../api/store.ts'
-import { utf8 } from '../../../platform/utf8.ts'
+import { LOG_LENGTH, utf8 } from 'redrive/internal'
+import type { StoredTask } from 'redrive/store'
 import { countDead, type DeadScope, deadPage } from '../dead-filter.ts'
 import { purgeDead } from '../drop-body.ts'
 import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
+import { afterOthers } from '../in-slices.ts'
+import { listPage } from '../list-page.ts'
 import { beginOperation, type NewOperation, showOperation } from '../operation-rows.ts'
 import { pageFilter } from '../page-filter.ts'
 import { Problem } from '../problem.ts'
 import type { DeadFilter, PurgeIn, RedriveManyIn, RedriveOneIn } from '../schemas/control.ts'
 import type { DeadQuery } from '../schemas/task.ts'
-import { seenTask, showListed, showWhole } from '../show.ts'
+import { seenTask, showWhole } from '../show.ts'
 import { ownOf } from '../tokens.ts'
 
 const idOf = ({ params }: Exchange): string => params.taskId ?? ''
 
 export async function listDead({ query, caller, context }: Exchange<DeadQuery>): Promise<Reply> {
-  const page = await context.store.list({ status: 'EXHAUSTED', ...ownOf(caller), ...pageFilter(query) })
-  const tasks = await showListed(page.tasks, context)
-  return ok({ tasks, ...(page.cursor !== undefined && { cursor: page.cursor }) })
+  return listPage({ status: 'EXHAUSTED', ...ownOf(caller), ...pageFilter(query) }, context)
 }
 
 export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Promise<Reply> {
@@ -28,6 +28,7 @@ export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Pro
   if (before.status !== 'EXHAUSTED') return backBefore(before, exchange)
   if (before.senderData?.callback !== undefined) await checkRoom(before, exchange)
   const { acceptDuplicateRisk = false } = body
+  await context.tellEnds([taskId])
   const [outcome] = await context.store.redrive([taskId], { spacingMs: 0, acceptDuplicateRisk })
   if (outcome === 'key_expired') {
     const why =
@@ -35,6 +36,10 @@ export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Pro
     throw new Problem('key-expired', `task ${taskId} stays: ${why}; { "acceptDuplicateRisk": true } accepts that`, {
       taskId,
     })
+  }
+  if (outcome === 'untold') {
+    const why = 'its callback is still to report its end, for which the store has no room'
+    throw new Problem('queue-full', `task ${taskId} stays: ${why}`, { taskId })
   }
   const task = await seenTask(taskId, caller, context)
   // another call of the same was faster
@@ -120,7 +125,7 @@ async function begin({ context }: Exchange, operation: NewOperation): Promise<Re
 }
 
 /** Dead letters of one page of an export. */
-const PAGE = 100
+const PAGE = 16
 
 export async function exportDead(exchange: Exchange<DeadFilter>): Promise<Reply> {
   const lines = linesOf(scopeOf(exchange, exchange.query), exchange)
@@ -155,11 +160,12 @@ async function* linesOf(scope: DeadScope, { context }: Exchange): AsyncGenerator
     const page = await deadPage(store, scope, PAGE, cursor)
     let text = ''
     for (const record of page.tasks) {
-      const { attempts } = await queue.attempts(record.taskId, { allPrincipals: true, limit: PAGE })
+      const { attempts } = await queue.attempts(record.taskId, { allPrincipals: true, limit: LOG_LENGTH })
       text += `${JSON.stringify({ task: await showWhole(record, context), attempts })}\n`
     }
     if (text !== '') yield text
     if (page.cursor === undefined) return undefined
     cursor = page.cursor
+    await afterOthers()
   }
 }

@@ -1,7 +1,7 @@
 /** /retry-policies and /plan. Registered policies are rows of the registry; their version there is their ETag. */
 
-import type { RetryPolicy } from '../../../api/policy.ts'
-import { backgroundOf } from '../../../options/background.ts'
+import type { RetryPolicy } from 'redrive/core'
+import { backgroundOf } from 'redrive/internal'
 import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
 import { DEFAULT_POLICY, isPreset, type NamedPolicy, soundPolicy } from '../policies.ts'
 import { invalid, Problem } from '../problem.ts'
@@ -130,7 +130,7 @@ interface Plan {
   readonly longestMs: number | null
 }
 
-/** The waits of what is handed over under this policy, as tasks are. */
+/** The waits in the background under this policy, as tasks are. */
 function scheduleOf(given: Partial<RetryPolicy>, { context }: Exchange): Plan {
   const policy = backgroundOf({ given })
   const isWhole = policy.maxAttempts - 1 <= LISTED

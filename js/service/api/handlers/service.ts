@@ -1,6 +1,6 @@
 /** The service about itself: whether it lives, whether it is ready, its numbers, its words. */
 
-import { within } from '../../../platform/clock.ts'
+import { within } from 'redrive/internal'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
 import { INSPECTOR_PATH } from '../inspector.ts'
 

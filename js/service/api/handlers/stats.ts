@@ -1,9 +1,8 @@
 /** GET /stats: how many tasks there are, and the lanes that come soonest. */
 
-import { originIn, principalIn } from '../../../api/records.ts'
-import type { OriginStats } from '../../../api/stats.ts'
-import type { StoredTask } from '../../../api/store.ts'
-import { pausedBy } from '../../../stores/shared-settings.ts'
+import type { OriginStats } from 'redrive'
+import { pausedBy, principalIn } from 'redrive/internal'
+import { originIn, type StoredTask } from 'redrive/store'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
 import { ownOf } from '../tokens.ts'
 

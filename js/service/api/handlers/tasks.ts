@@ -1,17 +1,18 @@
 /** GET, DELETE and the rest of /retry-tasks: what one may ask about a task, and do to it. */
 
 import { Readable } from 'node:stream'
-import type { StoredTask } from '../../../api/store.ts'
+import type { StoredTask } from 'redrive/store'
 import { BodyMissingError, BodyStoreError } from '../../bodies/body-store.ts'
 import { bodyIn, type TaskBody } from '../../bodies/task-bodies.ts'
 import { etagOf, isKnown } from '../etag.ts'
 import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
+import { listPage } from '../list-page.ts'
 import { pageFilter } from '../page-filter.ts'
 import { Problem } from '../problem.ts'
 import type { PageQuery, TasksQuery } from '../schemas/task.ts'
 import type { DueIn } from '../schemas/task-in.ts'
-import { isEnded, seenTask, showListed, showWhole, type TaskOut } from '../show.ts'
+import { isEnded, seenTask, showWhole, type TaskOut } from '../show.ts'
 import { ownOf } from '../tokens.ts'
 import { untilEnded } from '../wait.ts'
 
@@ -21,9 +22,7 @@ const idOf = ({ params }: Exchange): string => params.taskId ?? ''
 
 export async function listTasks({ query, caller, context }: Exchange<TasksQuery>): Promise<Reply> {
   const { status } = query
-  const page = await context.store.list({ ...ownOf(caller), ...(status && { status }), ...pageFilter(query) })
-  const tasks = await showListed(page.tasks, context)
-  return ok({ tasks, ...(page.cursor !== undefined && { cursor: page.cursor }) })
+  return listPage({ ...ownOf(caller), ...(status && { status }), ...pageFilter(query) }, context)
 }
 
 export async function getTask(exchange: Exchange): Promise<Reply> {

@@ -76,7 +76,7 @@ export const deadLetterRoutes: readonly Route[] = [
     body: redriveOneIn,
     isBodyOptional: true,
     answers: { 200: { description: 'The task', schema: redrivenOut } },
-    problems: ['not-found', 'key-expired', 'quota-exceeded'],
+    problems: ['not-found', 'key-expired', 'quota-exceeded', 'queue-full'],
     handle: redriveOne,
   }),
   route({

@@ -12,7 +12,7 @@ export const eventRoutes: readonly Route[] = [
     tag: 'Events',
     summary: 'Tells what happens, as it happens',
     description:
-      'Events of tasks of the tenant, for as long as the connection lasts; a token that sees all hears of circuits and alerts, too. It is a live view and no log: with `Last-Event-ID` a listener goes on after that event, while this process still has it (the last 1,000); else the first event is `missed`. A listener more than 1 MiB behind is told `closed`, and so is one whose process stops. The first comment says whether other processes are heard.',
+      'Events of tasks of the tenant, for as long as the connection lasts; a token that sees all hears of circuits and alerts, too. It is a live view and no log: with `Last-Event-ID` a listener goes on after that event, while this process still has it (the last 1,000); else the first event is `missed`. A listener more than 1 MiB behind gets `closed`, and so does one whose process stops. The first comment says whether other processes are heard.',
     scope: 'tasks:read',
     headersIn: [
       {

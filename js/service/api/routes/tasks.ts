@@ -63,7 +63,7 @@ export const taskRoutes: readonly Route[] = [
     path: '/retry-tasks',
     operationId: 'createTask',
     tag,
-    summary: 'Hands over a request',
+    summary: 'Enqueues a request',
     description:
       'The request is stored, and then made until it succeeds or its policy ends it. With the key of an earlier request that is equal, the answer is that of its task, as long as the task is kept.',
     scope: 'tasks:write',
@@ -92,7 +92,7 @@ export const taskRoutes: readonly Route[] = [
     path: '/retry-tasks/batch',
     operationId: 'createTasks',
     tag,
-    summary: 'Hands over many requests',
+    summary: 'Enqueues many requests',
     description:
       'Each is taken or refused by itself, with the answer that `POST /retry-tasks` would give; those taken are stored in one step. It counts as many requests as it has tasks.',
     scope: 'tasks:write',

@@ -39,12 +39,18 @@ export const batchOut: z.ZodType = z
         status: z.int().meta({ description: 'The status that `POST /retry-tasks` would have answered with' }),
         receipt: receipt.optional(),
         problem: problemOut.optional(),
+        taskId: z.string().optional().meta({ description: 'In the place of a receipt that was cut' }),
+        type: z.string().optional().meta({ description: 'In the place of a problem that was cut' }),
       }),
     ),
+    cut: z.int().optional().meta({
+      description:
+        'Outcomes without their receipt or problem, since the answer is no longer than 64 KiB. `GET /retry-tasks/{taskId}` shows the task; the same request alone is refused with the whole problem',
+    }),
   })
   .meta({
     id: 'Batch',
-    description: 'In the order of the tasks, each with a receipt or a problem',
+    description: 'In the order of the tasks, each with a receipt or a problem, in 64 KiB at most',
     example: {
       outcomes: [
         { status: 201, receipt: RECEIPT },

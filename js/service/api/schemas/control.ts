@@ -1,7 +1,7 @@
 /** The words of operators: redrives and purges of many, operations, pauses, numbers. */
 
 import { z } from '@hono/zod-openapi'
-import type { ExhaustedReason } from '../../../api/task.ts'
+import type { ExhaustedReason } from 'redrive'
 import { circuit, count, flag, ID_SHAPE, instant, name, origin, queryInstant, reason, taskId } from './words.ts'
 
 /** The dead letters that an operation or an export is about. */
@@ -90,8 +90,11 @@ export const operationOut: z.ZodType = z
     tenant: z.string().nullable().optional().meta({ description: 'Absent: of all tenants' }),
     status: z.enum(['RUNNING', 'STOPPING', 'STOPPED', 'DONE']),
     done: count('Dead letters that it has dealt with'),
-    skipped: count('Those of them that stay, since the server may have forgotten their key'),
+    skipped: count(
+      'Those of them that stay: the server may have forgotten their key, or their end is still to be reported',
+    ),
     total: count('How many there were when it was asked for'),
+    remaining: count('How many of them are left to deal with'),
     startedAt: z.number(),
     endedAt: z.number().optional(),
   })
@@ -104,6 +107,7 @@ export const operationOut: z.ZodType = z
       done: 0,
       skipped: 0,
       total: 1_204,
+      remaining: 1_204,
       startedAt: 1_795_420_900_000,
     },
   })

@@ -1,12 +1,11 @@
 /**
- * A retry policy as it comes in and goes out. The bounds of single fields are told here, so that a client can check them; what fields say together is
+ * A retry policy as it comes in and goes out. The bounds of single fields are here, so that a client can check them; what fields say together is
  * left to the package's own check (`resolvePolicy`), and a test holds the two to the same answers.
  */
 
 import { z } from '@hono/zod-openapi'
-import type { RetryPolicy } from '../../../api/policy.ts'
-import { JITTERS, STRATEGIES } from '../../../core/generated/codes.ts'
-import { UNLIMITED } from '../../../options/policy.ts'
+import type { RetryPolicy } from 'redrive/core'
+import { JITTERS, STRATEGIES, UNLIMITED } from 'redrive/internal'
 import { count, flag, millis } from './words.ts'
 
 /** Letters that a URL's path carries as they are. */

@@ -1,7 +1,7 @@
 /** A task as it comes in. What depends on the service (targets, policies, secrets) is checked where the task is made. */
 
 import { z } from '@hono/zod-openapi'
-import type { RetryPolicy } from '../../../api/policy.ts'
+import type { RetryPolicy } from 'redrive/core'
 import { REF_EXAMPLE, REF_SHAPE } from '../../bodies/body-ref.ts'
 import { SOURCE_SHAPE } from '../../bodies/body-sources.ts'
 import { NAME_SHAPE } from '../../named.ts'

@@ -1,7 +1,7 @@
 /** A task as it goes out, its attempts and the decisions about it. */
 
 import { z } from '@hono/zod-openapi'
-import type { ExhaustedReason, TaskStatus } from '../../../api/task.ts'
+import type { ExhaustedReason, TaskStatus } from 'redrive'
 import { ENDS } from '../ends.ts'
 import { KEY_SHAPE, MOST_TAGS } from './task-in.ts'
 import {
@@ -88,7 +88,7 @@ const TASK_FIELDS = {
   callback: z
     .strictObject({ url: z.string(), on: z.array(z.enum(ENDS)), signing: z.string().optional() })
     .optional()
-    .meta({ description: 'Where its end is told' }),
+    .meta({ description: 'Where its end is reported' }),
   parked: flag('It waits for new credentials: `POST /retry-tasks/{taskId}/due` lets it go'),
 }
 
@@ -112,7 +112,7 @@ export const tasksOut: z.ZodType = z
     tasks: z.array(taskOut),
     cursor: z.string().optional().meta({
       description:
-        'Where the next page begins. A page looks at 1,000 tasks at most, so it may hold fewer than `limit`, or none, and go on. Absent: this is the last page',
+        'Where the next page begins. A page looks at 1,000 tasks at most, and ends after a mebibyte, so it may hold fewer than `limit`, or none, and go on. Absent: this is the last page',
     }),
   })
   .meta({ id: 'Tasks', example: { tasks: [LISTED], cursor: TASK_ID } })

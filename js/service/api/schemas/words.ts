@@ -1,9 +1,8 @@
 /** The words that several schemas share, and how a query, which is all text, says a number. */
 
 import { z } from '@hono/zod-openapi'
-import type { TaskStatus } from '../../../api/task.ts'
-import { CIRCUITS, REASONS } from '../../../core/generated/codes.ts'
-import { MAX_MS, origin as originRule } from '../../../options/check.ts'
+import type { TaskStatus } from 'redrive'
+import { CIRCUITS, MAX_MS, origin as originRule, REASONS } from 'redrive/internal'
 
 const STATUSES = [
   'PENDING',
@@ -28,16 +27,14 @@ const int = (from: number, to: number) => z.int().min(from).max(to)
 
 /** Seconds since 1970 are below this for 3,000 years, and milliseconds above it since 1973. */
 const SECONDS_END = 1e11
-/** 0: the beginning of all, in a filter. */
-const notSeconds = (instant: unknown): boolean => !(Number(instant) > 0 && Number(instant) < SECONDS_END)
-const NOT_SECONDS = 'expected epoch milliseconds, not seconds'
+const epochMs = (to: number) => z.int().min(SECONDS_END, 'expected epoch milliseconds, not seconds').max(to)
 
 /** An instant in epoch milliseconds. */
 export const instant = (description: string): z.ZodType<number> =>
-  int(0, MAX_MS).refine(notSeconds, NOT_SECONDS).meta({ description, example: 1_795_420_800_000 })
+  epochMs(MAX_MS).meta({ description, example: 1_795_420_800_000 })
 /** An instant of a query, in epoch milliseconds. */
 export const queryInstant = (to: number, description: string): z.ZodType<number> =>
-  queryInt(0, to, description).refine(notSeconds, NOT_SECONDS).meta({ description })
+  queryNumber(epochMs(to), description)
 export const millis = (description: string, from = 0, to: number = MAX_MS): z.ZodType<number> =>
   int(from, to).meta({ description })
 export const count = (description: string): z.ZodType<number> => z.int().min(0).meta({ description })
@@ -80,17 +77,17 @@ export const origin: z.ZodType<string> = z
   })
 
 /** A number in a query: digits and nothing else. */
-const queryInt = (from: number, to: number, description: string): z.ZodType<number> =>
-  z
-    .preprocess(
-      (given) => (typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given),
-      int(from, to),
-    )
+function queryNumber(number: z.ZodType<number>, description: string): z.ZodType<number> {
+  return z
+    .preprocess((given) => (typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given), number)
     .meta({ description })
+}
 
-export const limit: z.ZodType<number | undefined> = queryInt(1, 1_000, 'Most of them in one answer').optional().meta({
-  description: 'Most of them in one answer. Default: 100',
-})
+export const limit: z.ZodType<number | undefined> = queryNumber(int(1, 1_000), 'Most of them in one answer')
+  .optional()
+  .meta({
+    description: 'Most of them in one answer. Default: 100',
+  })
 export const cursor: z.ZodType<string | undefined> = z
   .string()
   .regex(/^\d{1,15}$/, 'expected a cursor of the page before')

@@ -48,6 +48,8 @@ function commands.redrive()
       local deadline, why = deadlineFor(row, budgetMs, keyTtlMs, isKeyed == 1)
       if not deadline then
         said[i] = 'key_expired'
+      elseif row.end0 == Un then
+        said[i] = 'untold'
       else
         put(R, id, record)
         row.most = most
@@ -174,7 +176,14 @@ end
 -- cursor, tag of a principal or nothing, status or nothing
 function commands.purge()
   local cursor, tag, status = arg(), arg(), arg()
-  local members, rest = part(I, cursor ~= '' and cursor or '-', '+')
+  local members, rest
+  if tag == '' then
+    members, rest = part(I, cursor ~= '' and cursor or '-', '+')
+  else
+    local own = OWN .. tag
+    members, rest = part(Ls, cursor ~= '' and cursor or '[' .. own, '(' .. own .. string.rep('\255', 17))
+    for i = 1, #members do members[i] = sub(members[i], #own + 1) end
+  end
   load(members)
   local count = 0
   for _, id in ipairs(members) do
@@ -193,6 +202,11 @@ function commands.erase()
   if not row or (tag ~= '' and laneOf(row).tag ~= tag) or (status ~= '' and row.status ~= tonumber(status)) then return 0 end
   erase(row)
   return 1
+end
+
+-- how many
+function commands.give()
+  return giveWay(tonumber(arg()))
 end
 
 -- owner, for how long

@@ -17,13 +17,13 @@ end
 
 -- Whether the line has gone past a lane that comes first in it. It has another turn then, which is still to come.
 local function isLate(lane, rank)
-  if lane.served < S.served then
+  if lane.served < firstTag() then
     takeTag(lane)
     touch(lane)
     if lane.served > S.served then return true end
   end
   -- those of a higher priority go before their turn
-  if rank >= 2 ^ 32 then S.served = lane.served end
+  if rank >= 2 ^ 32 then S.served = max(S.served, lane.served) end
   return false
 end
 

@@ -116,10 +116,34 @@ function questions.untold()
   return tasksOf(list)
 end
 
--- tag of a principal: the bytes of its bodies
-function questions.bytes()
-  local kept = call('HGET', Sh, arg())
-  return { pack('>d', kept and (select(2, unpacked('>dd', kept))) or 0) }
+-- how many, ids: those of them whose ends are to be told
+function questions.untoldAmong()
+  local list = {}
+  for _ = 1, tonumber(arg()) do
+    local id = arg()
+    if call('ZSCORE', Un, id) then list[#list + 1] = id end
+  end
+  return tasksOf(list)
+end
+
+-- tag and name of a principal, in a store for everyone: the bytes of its bodies, and, where what is in flight is counted, how many of its tasks
+-- wait, are in flight and are dead letters
+function questions.own()
+  local tag, who = arg(), arg()
+  local kept = call('HGET', Sh, tag)
+  local held, bytes, runs = 0, 0, 0
+  if kept then held, bytes = unpacked('>dd', kept) end
+  if S.limited ~= 1 then return { pack('>d', bytes) } end
+  if kept and #kept > 16 then runs = select(3, unpacked('>ddd', kept)) end
+  local dead = 0 - tonumber(call('ZSCORE', Dc, who) or 0)
+  local aside = 0
+  if S.pendingAside > 0 then
+    for _, id in ipairs(call('ZRANGE', W, 0, -1)) do
+      local row = call('ZSCORE', Ls, OWN .. tag .. id) and call('HGET', T, id)
+      if row and string.byte(row, 2) == PENDING then aside = aside + 1 end
+    end
+  end
+  return { pack('>dddd', bytes, held - dead - runs - aside, runs, dead) }
 end
 
 function questions.counts()

@@ -4,7 +4,7 @@ local everyone = S.layout % 2 == 0 and string.rep('\1', 16)
 
 -- Tasks pending, in flight or dead letters, the bytes of their bodies, and how many are in flight; of an origin the last alone. Then its tokens.
 -- How many are in flight is counted from the first claim on that has limits (S.limited).
--- NEXT: of a principal one more than the last tag of its lanes (see engine/turns.ts); of no more than the line's time nothing has to be known.
+-- NEXT: of a principal a turn after the last tag of its lanes (see engine/turns.ts); of one that the line has not passed yet nothing has to be known.
 local HELD, BYTES, RUNS, TAT, TOKEN_AT, NEXT = 1, 2, 3, 4, 5, 6
 -- One that is nothing but the first two is kept so: that is half the work.
 local SHARE, SHORT = '>dddddd', '>dd'
@@ -14,7 +14,7 @@ local function originOf(name)
 end
 
 -- Most stores have none of it, and to make a function takes time.
-local loadShares, shareOf, moreOf, gainShare, gatherShares, partOf, takeTag, writeShares
+local loadShares, shareOf, moreOf, gainShare, gatherShares, partOf, firstTag, takeTag, writeShares
 if everyone then
   local shares, more, gaining = {}, {}, {}
 
@@ -85,12 +85,17 @@ if everyone then
     return shareOf(name)[part] + (more[name] and more[name][part] or 0)
   end
 
+  -- The first tag that the line has not passed.
+  function firstTag()
+    return max(0, S.served - 1)
+  end
+
   -- Gives a lane the next tag of its principal.
   function takeTag(lane)
     local held = partOf(lane.tag, HELD)
     local share = shareOf(lane.tag)
-    lane.served = max(S.served, min(share[NEXT], S.served + held))
-    share[NEXT] = lane.served + 1
+    lane.served = max(firstTag(), min(share[NEXT], S.served + 2 * held))
+    share[NEXT] = lane.served + 2
     moreOf(lane.tag)
   end
 
@@ -103,9 +108,9 @@ if everyone then
     for name, by in pairs(more) do
       local share = shares[name]
       local held, bytes, runs, tat = max(0, share[HELD] + by[HELD]), max(0, share[BYTES] + by[BYTES]), max(0, share[RUNS] + by[RUNS]), share[TAT]
-      if held == 0 and runs == 0 and tat <= now and share[NEXT] <= S.served then
+      if held == 0 and runs == 0 and tat <= now and share[NEXT] <= firstTag() then
         remove(Sh, name)
-      elseif runs == 0 and tat <= now and share[NEXT] <= S.served then
+      elseif runs == 0 and tat <= now and share[NEXT] <= firstTag() then
         put(Sh, name, pack(SHORT, held, bytes))
       else
         put(Sh, name, pack(SHARE, held, bytes, runs, tat, share[TOKEN_AT], share[NEXT]))

@@ -1,10 +1,10 @@
 -- One atomic step of a runner, in the order that the contract gives.
 --
--- ARGV: head; counts of settlements, holds and renewals, whether it claims, since when the store was silent and the grace for that, and the owner; of each settlement its packed
+-- ARGV: head; counts of settlements, holds and renewals, whether it claims, whether it needs no lanes, since when the store was silent and the grace for that, and the owner; of each settlement its packed
 -- part and its log; of each hold its packed part and the lane; the renewals; the claim, with its bounds, homes to skip, and
 -- homes supplied.
 -- Answer: state, a byte for each settlement, a byte for each renewal, claimed tasks, ended tasks, lanes, waits of their origins, dead letters that were deleted, hints.
-local settles, holds, renewals, claims, silentSince, graceMs, at = unpacked('>I4I4I4Bdd', arg())
+local settles, holds, renewals, claims, isBrief, silentSince, graceMs, at = unpacked('>I4I4I4BBdd', arg())
 local owner = sub(ARGV[2], at)
 
 -- `given` is at the owner: of settlement i the packed part is 2 i - 1 further on, and its log 2 i
@@ -149,7 +149,7 @@ local function tasksOf(list)
 end
 
 local at = nextAt()
-local list = views()
+local list = isBrief == 1 and {} or views()
 local untold = everyone and call('ZCARD', Un) or 0
 local state = pack('>dddBBdddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
   #trimmed / 2, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold, S.born)

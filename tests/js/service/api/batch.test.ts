@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { RedriveError } from '../../../../js/api/errors.ts'
 import { BATCH_BYTES, MOST_TASKS } from '../../../../js/service/api/schemas/batch.ts'
 import {
   type Answered,
@@ -81,7 +82,7 @@ describe.each(STORES)('over %s', (kind) => {
   })
 })
 
-test('a batch is one call of the store', async () => {
+test('the store takes a batch in steps of 32 tasks at most, so that others come between them', async () => {
   const world = await setup({ sends: false })
   const { store } = world.context
   const sizes: number[] = []
@@ -95,7 +96,8 @@ test('a batch is one call of the store', async () => {
     Array.from({ length: MOST_TASKS }, (_, n) => put({ idempotencyKey: `k${n}` })),
   )
   expect(new Set(statusesOf(answer))).toEqual(new Set([201]))
-  expect(sizes).toEqual([MOST_TASKS])
+  expect(Math.max(...sizes)).toBe(32)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(MOST_TASKS)
 })
 
 test('what the store cannot keep fails alone', async () => {
@@ -128,6 +130,23 @@ test('a store that does not answer fails the request as a whole', async () => {
   store.enqueue = () => Promise.reject(Object.assign(new Error('away'), { code: 'STORAGE_UNAVAILABLE' }))
   const answer = await batch(world, [put()])
   expect(answer.status).toBe(500)
+})
+
+test('a store that fails once a part is stored leaves that part its receipts, and the others may come again', async () => {
+  const world = await setup({ sends: false })
+  const { store } = world.context
+  const enqueue = store.enqueue.bind(store)
+  let calls = 0
+  store.enqueue = async (tasks, lease) => {
+    if (++calls === 2) throw new RedriveError('STORAGE_UNAVAILABLE', 'away')
+    return enqueue(tasks, lease)
+  }
+  const tasks = Array.from({ length: 70 }, () => put())
+  const key = { headers: { 'idempotency-key': '"import-17"' } }
+  const cut = await batch(world, tasks, key)
+  expect(statusesOf(cut)).toEqual([...Array(32).fill(201), ...Array(38).fill(503)])
+  expect(typesOf(cut)[32]).toBe('store-unavailable')
+  expect(statusesOf(await batch(world, tasks, key))).toEqual([...Array(32).fill(200), ...Array(38).fill(201)])
 })
 
 describe('the key of the batch', () => {
@@ -226,4 +245,34 @@ describe('limits', () => {
     expect((await batch(world, [put()], asked)).status).toBe(200)
     expect((await batch(world, [put()], asked)).status).toBe(429)
   })
+})
+
+test.each<[string, (n: number) => object]>([
+  ['stored, with long keys', (n) => put({ idempotencyKey: `${n}-`.padEnd(255, 'k') })],
+  ['refused, with long names', (n) => put({ ['x'.repeat(400 + n)]: 1 })],
+  [
+    'refused or stored',
+    (n) => put(n % 2 ? { idempotencyKey: `${n}-`.padEnd(255, 'k') } : { policyId: 'p'.repeat(64) }),
+  ],
+])('the answer to 500 tasks that are %s has 64 KiB at most, and each status', async (_, taskOf) => {
+  const world = await setup({ sends: false })
+  const answer = await batch(
+    world,
+    Array.from({ length: MOST_TASKS }, (_, n) => taskOf(n)),
+  )
+  expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(65_536)
+  const all = answer.json.outcomes as readonly (Outcome & { readonly taskId?: string; readonly type?: string })[]
+  expect(all).toHaveLength(MOST_TASKS)
+  const short = all.filter(({ receipt, problem }) => !receipt && !problem)
+  expect(answer.json.cut).toBe(short.length)
+  expect(short.length).toBeGreaterThan(0)
+  expect(short.every((one) => Object.keys(one).length === 2 && (one.status < 300 ? one.taskId : one.type))).toBe(true)
+  // those that were cut are the last ones, and their tasks can be asked for
+  expect(all.slice(-short.length)).toEqual(short)
+  const last = all.findLast(({ taskId }) => taskId !== undefined)
+  if (last) expect((await world.ask('GET', `/retry-tasks/${last.taskId}`)).status).toBe(200)
+  // what one would get alone is whole
+  expect(Object.keys(all[0] ?? {}).sort()).toEqual(
+    all[0]?.status === 201 ? ['receipt', 'status'] : ['problem', 'status'],
+  )
 })

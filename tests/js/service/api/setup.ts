@@ -156,6 +156,10 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     settings: () => now.settings,
     tokens: () => now.tokens,
     state: { isReady: () => now.isReady, isStoreWell: () => true, isDraining: () => now.isDraining },
+    tellEnds: async (taskIds) => {
+      const ends = await store.untold(taskIds.length, taskIds)
+      await store.told(ends.map(({ task, endedAt }) => ({ taskId: task.taskId, endedAt })))
+    },
     log: (entry) => void log.push(entry),
     onRequest: (request) => void requests.push(request),
     metrics: async () => '# HELP redrive_up it is\n',

@@ -58,13 +58,20 @@ async function setup(bodies: BodyStore, options: Partial<ServiceOptions> = {}) {
     expect(answer.status).toBe(201)
     return String((await json(answer)).bodyRef)
   }
+  /** Hands a task over, and has it sent once `before` has happened: what comes first is not the machine's choice. */
+  const postBefore = async (before: () => void, body: object) => {
+    const taskId = await post({ ...body, delayMs: 3_600_000 })
+    before()
+    expect((await made.post(`/retry-tasks/${taskId}/due`, {})).status).toBe(200)
+    return taskId
+  }
   const ended = async (taskId: string) => json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
   const attempts = async (taskId: string) =>
     (await json(await ask(`/retry-tasks/${taskId}/attempts`))).attempts as readonly {
       errorMessage: string
       kind: string
     }[]
-  return { ...made, post, upload, ended, attempts }
+  return { ...made, post, postBefore, upload, ended, attempts }
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -177,10 +184,9 @@ describe('a body that is not what it was', () => {
   test('a body that is gone ends its task, and nothing is sent', async () => {
     const { url, heard } = await target()
     const bodies = memoryBodies()
-    const { post, ended, upload } = await setup(bodies)
+    const { postBefore, ended, upload } = await setup(bodies)
     const bodyRef = await upload(LARGE)
-    const taskId = await post({ targetUrl: url, bodyRef, delayMs: 50 })
-    bodies.held.clear()
+    const taskId = await postBefore(() => bodies.held.clear(), { targetUrl: url, bodyRef })
     expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'body_missing' })
     expect(heard).toEqual([])
   })
@@ -192,14 +198,10 @@ describe('a body that is not what it was', () => {
       const bodies = memoryBodies()
       process.env.TEST_WHSEC = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
       onTestFinished(() => void delete process.env.TEST_WHSEC)
-      const { post, ended } = await setup(bodies, { signing: { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } } })
-      const taskId = await post({
-        targetUrl: url,
-        ...SENT,
-        delayMs: 50,
-        ...(when !== 'opened' && { signing: 'hooks' }),
-      })
-      bodies.held.clear()
+      const signing = { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } }
+      const { postBefore, ended } = await setup(bodies, { signing })
+      const signed = when === 'opened' ? {} : { signing: 'hooks' }
+      const taskId = await postBefore(() => bodies.held.clear(), { targetUrl: url, ...SENT, ...signed })
       expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'body_missing' })
       expect(heard).toEqual([])
     },
@@ -210,9 +212,8 @@ describe('a store of bodies that fails', () => {
   test('gives the attempt back, unsent and not counted, until it answers', async () => {
     const { url, heard } = await target()
     const bodies = memoryBodies()
-    const { post, ended, attempts } = await setup(bodies)
-    const taskId = await post({ targetUrl: url, ...SENT, delayMs: 50 })
-    bodies.failing.set('open', 3)
+    const { postBefore, ended, attempts } = await setup(bodies)
+    const taskId = await postBefore(() => bodies.failing.set('open', 3), { targetUrl: url, ...SENT })
     expect(await ended(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
     expect(heard).toHaveLength(1)
     const made = await attempts(taskId)
@@ -251,11 +252,12 @@ describe('a store of bodies that fails', () => {
     const bodies = memoryBodies()
     const store = memoryStore({ everyone: true })
     const { post, service } = await setup(bodies, { store })
-    const taskId = await post({ targetUrl: url, ...SENT, delayMs: 300 })
+    const taskId = await post({ targetUrl: url, ...SENT, delayMs: 3_600_000 })
     service.drain()
     const other = createService({ store, allowLoopback: true })
     onTestFinished(() => other.close({ drainMs: 0 }))
     await other.ready
+    await store.due?.([taskId], 0)
     await eventually(async () => (await store.get(taskId))?.parked).toBe(true)
     expect(heard).toEqual([])
   })

@@ -36,7 +36,11 @@ export function documented(): string {
   const kept = fields.flatMap(({ name, kept, why = '' }) =>
     kept ? [[name, SINKS.filter((sink) => kept.includes(sink)).join(', '), why]] : [],
   )
-  const nowhere = fields.filter(({ kept }) => !kept).map(({ name }) => `- ${name}`)
+  const nowhere = new Map<string, string[]>()
+  for (const { name } of fields.filter(({ kept }) => !kept)) {
+    const [field = '', value] = name.split(/: (.*)/s)
+    nowhere.set(field, [...(nowhere.get(field) ?? []), ...(value ? [value] : [])])
+  }
   return [
     table(
       ['place', 'is'],
@@ -49,6 +53,6 @@ export function documented(): string {
     '',
     'These are in none of them:',
     '',
-    ...nowhere,
+    ...[...nowhere].map(([field, values]) => `- ${[field, values.join('; ')].filter(Boolean).join(': ')}`),
   ].join('\n')
 }

@@ -186,7 +186,7 @@ export const keptFields: readonly Field[] = [
   {
     name: 'policyId of a policy',
     kept: [...TASK_SINKS, 'metrics', 'policies', 'explain'],
-    why: 'metrics are told by policy',
+    why: 'metrics are labelled by policy',
     async put(world, make) {
       for (const shape of NAMES) {
         const policyId = make(shape)

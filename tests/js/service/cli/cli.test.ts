@@ -119,14 +119,14 @@ function program(argv: readonly string[], reads = Number.POSITIVE_INFINITY): Pro
   })
 }
 
-test.for(['22.12.0', '20.19.0', '21.99.0', '9.0.0'])('Node %s is refused in one sentence', (version) => {
+test.for(['22.18.0', '20.19.0', '21.99.0', '9.0.0'])('Node %s is refused in one sentence', (version) => {
   const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ['--import', `data:text/javascript,${older}`, PROGRAM, 'serve'],
     { encoding: 'utf8' },
   )
-  const said = `redrive: this is Node ${version}, and redrive needs 22.13 or later\n`
+  const said = `redrive: this is Node ${version}, and redrive needs 22.19 or later\n`
   expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: said })
 })
 

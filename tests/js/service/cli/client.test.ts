@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { freePort } from '../../../servers/free-port.ts'
-import { type FakeAnswer, fakeService, problem } from './fake-service.ts'
+import { type Answers, type FakeAnswer, fakeService, problem } from './fake-service.ts'
 import { type RunOptions, run, widest } from './setup.ts'
 
 const ID = '0199c1d2-7f00-7000-8000-000000000001'
@@ -25,10 +25,18 @@ const DEAD = {
   ...{ ...TASK, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null },
   ...{ lastStatus: null, lastError: 'connect ECONNREFUSED', endedAt: Date.now() - 7_200_000 },
 }
-const OPERATION = { operationId: 'redrive-1', kind: 'redrive', status: 'RUNNING', done: 0, skipped: 0, total: 1_204 }
+const OPERATION = {
+  operationId: 'redrive-1',
+  kind: 'redrive',
+  status: 'RUNNING',
+  done: 0,
+  skipped: 0,
+  total: 1_204,
+  remaining: 1_204,
+}
 
 /** A command against a service that answers so. */
-async function asking(line: string, answers: Readonly<Record<string, FakeAnswer>>, options: RunOptions = {}) {
+async function asking(line: string, answers: Answers, options: RunOptions = {}) {
   const service = await fakeService(answers)
   const ran = await run(line, {
     ...options,
@@ -40,7 +48,6 @@ async function asking(line: string, answers: Readonly<Record<string, FakeAnswer>
 /** A command, what it asks (method and path, with the query), parts of what it prints, the answer, and the body that it sends. */
 type Case = readonly [line: string, asks: string, says: readonly string[], answer: FakeAnswer, sends?: unknown]
 
-const BEGUN: FakeAnswer = { status: 202, json: OPERATION }
 const ATTEMPT = { attemptNumber: 1, startedAt: TASK.createdAt, durationMs: 41, responseStatus: 503, errorMessage: null }
 const DECISIONS = [{ at: TASK.createdAt, kind: 'waits', text: 'behind 2 others' }]
 const CHECKS = { store: true, runner: true, draining: false }
@@ -57,8 +64,8 @@ const CASES: readonly Case[] = [
   [
     'task list',
     'GET /retry-tasks',
-    [ID, 'PENDING', 'in 3d 12h', 'POST api.example.com/orders?…'],
-    { json: { tasks: [TASK] } },
+    [ID, 'waiting', 'in 3d 12h', 'POST api.example.com/orders?…', 'dead letter', 'PAUSED'],
+    { json: { tasks: [TASK, DEAD, { ...TASK, status: 'PAUSED' }] } }, // the last is of a later version
   ],
   [
     `task list --status PENDING ${FILTERED} --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc`,
@@ -92,22 +99,22 @@ const CASES: readonly Case[] = [
     'dead list --reason max_attempts',
     'GET /dead-letters?reason=max_attempts',
     [
-      `${ID}  max_attempts        2h        2  POST api.example.com/orders?…; connect ECONNREFUSED`,
-      `${ID}  max_attempts   503  2h        2  POST api.example.com/orders?…\n`,
+      `${ID}  max_attempts        2h           2  POST api.example.com/orders?…; connect ECONNREFUSED`,
+      `${ID}  max_attempts   503  2h           2  POST api.example.com/orders?…\n`,
     ],
     { json: { tasks: [DEAD, { ...DEAD, lastStatus: 503, lastError: null }] } },
   ],
   [
     `dead redrive ${ID}`,
     `POST /dead-letters/${ID}/redrive`,
-    [ID, 'It is put back.'],
+    [ID, 'It is redriven.'],
     { json: { ...TASK, outcome: 'redriven' } },
     {},
   ],
   [
     `dead redrive ${ID}`,
     `POST /dead-letters/${ID}/redrive`,
-    [ID, 'It was put back before; nothing was changed.'],
+    [ID, 'It was redriven before; nothing was changed.'],
     { json: { ...TASK, outcome: 'redriven_before' } },
     {},
   ],
@@ -118,22 +125,7 @@ const CASES: readonly Case[] = [
     { json: TASK },
     { acceptDuplicateRisk: true },
   ],
-  [
-    `dead redrive ${FILTERED} --reason expired --ended-after 2026-11-23 --ended-before 1795478400000 --per-second 10`,
-    'POST /dead-letters/redrive',
-    ['Operation redrive-1 goes on in the service over 1,204 dead letters.'],
-    BEGUN,
-    { filter: { origin: 'https://a.test', policyId: 'svix', reason: 'expired', ...SPAN }, perSecond: 10 },
-  ],
-  ['dead redrive --all', 'POST /dead-letters/redrive', ['redrive-1'], BEGUN, { filter: {} }],
   [`dead purge ${ID}`, `DELETE /dead-letters/${ID}`, ['Deleted.'], { status: 204 }],
-  [
-    'dead purge --reason expired --confirm 12',
-    'POST /dead-letters/purge',
-    ['redrive-1'],
-    BEGUN,
-    { filter: { reason: 'expired' }, confirm: 12 },
-  ],
   [
     'dead export --reason expired',
     'GET /dead-letters/export?reason=expired',
@@ -155,6 +147,45 @@ test.for(CASES)('%s', async ([line, asks, says, answer, sends]) => {
   if (!answer.json) return
   // as a program reads it: as it came
   expect(JSON.parse((await asking(`${line} --json`, answers)).out)).toEqual(answer.json)
+})
+
+test.for([
+  [
+    `dead redrive ${FILTERED} --reason expired --ended-after 2026-11-23 --ended-before 1795478400000 --per-second 10`,
+    { filter: { origin: 'https://a.test', policyId: 'svix', reason: 'expired', ...SPAN }, perSecond: 10 },
+    '1,200 dead letters put back.\n4 dead letters left: ',
+  ],
+  ['dead redrive --all', { filter: {} }, '1,200 dead letters put back.\n4 dead letters left: '],
+  [
+    'dead purge --reason expired --confirm 12',
+    { filter: { reason: 'expired' }, confirm: 12 },
+    '1,204 dead letters deleted.',
+  ],
+] as const)('%s goes on until its operation has ended, and shows how far it is', async ([line, sends, says]) => {
+  const kind = line.split(' ')[1] as string
+  const at = (done: number, status = 'RUNNING') => ({
+    json: {
+      ...OPERATION,
+      kind,
+      status,
+      done,
+      skipped: kind === 'purge' ? 0 : Math.min(4, done),
+      remaining: 1_204 - done,
+    },
+  })
+  const answers = (last: FakeAnswer): Answers => ({
+    [`POST /dead-letters/${kind}`]: { status: 202, json: { ...OPERATION, kind } },
+    'GET /operations/redrive-1': [at(10), at(700), last],
+  })
+  const { code, out, err, asked } = await asking(line, answers(at(1_204, 'DONE')))
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(says) })
+  expect(err.split('\n').slice(1)).toEqual(['700 of 1,204 dead letters', '1,204 of 1,204 dead letters', ''])
+  expect(asked[0]?.body).toEqual(sends)
+  const stopped = await asking(`${line} --json`, answers(at(800, 'STOPPED')), { errorColumns: 80 })
+  expect(stopped.code).toBe(1)
+  expect(JSON.parse(stopped.out)).toEqual(at(800, 'STOPPED').json)
+  expect(stopped.err).toContain('\r10 of 1,204 dead letters\r700 of 1,204 dead letters\r800 of 1,204 dead letters\n')
+  expect(stopped.err).toContain('404 dead letters before its end')
 })
 
 const LONG = `https://api.example.com/${'orders/'.repeat(20)}`

@@ -29,8 +29,10 @@ export interface FakeService {
 
 const TYPE = 'content-type'
 
-/** `answers`: by method and path, without the query. */
-export async function fakeService(answers: Readonly<Record<string, FakeAnswer>>): Promise<FakeService> {
+/** By method and path, without the query. Of several the next is given each time, and the last for ever. */
+export type Answers = Readonly<Record<string, FakeAnswer | readonly [FakeAnswer, ...FakeAnswer[]]>>
+
+export async function fakeService(answers: Answers): Promise<FakeService> {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = []
@@ -38,8 +40,10 @@ export async function fakeService(answers: Readonly<Record<string, FakeAnswer>>)
     const text = Buffer.concat(pieces).toString()
     const { method = '', url: path = '', headers } = request
     asked.push({ method, path, headers, body: text === '' ? undefined : JSON.parse(text) })
-    const answer =
-      answers[`${method} ${path.replace(/\?.*/, '')}`] ?? problem(404, 'not-found', 'there is no such path')
+    const name = `${method} ${path.replace(/\?.*/, '')}`
+    const given = [answers[name] ?? problem(404, 'not-found', 'there is no such path')].flat()
+    const before = asked.filter((each) => `${each.method} ${each.path.replace(/\?.*/, '')}` === name).length - 1
+    const answer = given[Math.min(before, given.length - 1)] as FakeAnswer
     const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json))
     const type = answer.json === undefined ? 'text/plain' : 'application/json'
     response.writeHead(answer.status ?? 200, { [TYPE]: type, ...answer.headers })

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RetryPolicy } from '../../../../js/api/policy.ts'
+import { loadCore } from '../../../../js/core/files.ts'
 import { presets } from '../../../../js/options/presets.ts'
-import { loadCore } from '../../../../js/service/load-core.ts'
 import { bare, run, widest } from './setup.ts'
 
 interface Row {

@@ -24,7 +24,7 @@ export interface OpenedFile {
  * - 'log lost': the file is the same, and a companion was deleted; nothing stands in its place.
  * - 'log replaced': the same, and another process has begun a companion of its own.
  */
-export type Whereabouts = 'same' | 'replaced' | 'shrunk' | 'log lost' | 'log replaced'
+export type FileState = 'same' | 'replaced' | 'shrunk' | 'log lost' | 'log replaced'
 
 /** To be asked once the connection has read something, when its companions are there. */
 export function openedFile(path: string): OpenedFile {
@@ -33,7 +33,7 @@ export function openedFile(path: string): OpenedFile {
   return { path, whole, main: number, companions: COMPANIONS.map((name) => numberOf(whole + name)), size }
 }
 
-export function whereaboutsOf(file: OpenedFile): Whereabouts {
+export function stateOf(file: OpenedFile): FileState {
   const { path, whole, main, companions } = file
   const { number, size } = look(path)
   if (number !== main) return 'replaced'

@@ -1,4 +1,4 @@
-/** Tasks that a turn has not shown: a store may be full of them while no lane of its answer says so. */
+/** Tasks that a turn has hidden: a store may be full of them while no lane of its answer says so. */
 
 import { type Claim, LANES_SHOWN, type StoredTask, type Turn } from '../api/store.ts'
 import type { StoredState } from './state.ts'
@@ -8,9 +8,9 @@ const LOOKED_AT_ONCE = 16
 
 /**
  * At least 1 if the store holds any task that waits or runs for those this queue sends for, of a turn that shows none of their lanes: a claim
- * hides the lanes that it had shut, and without a claim lanes of other principals may take all the places.
+ * hides the lanes that it lets start nothing, and without a claim lanes of other principals may take all the places.
  */
-export async function tasksUnshown(
+export async function hiddenTasks(
   { store, whose }: StoredState,
   claim: Claim | null,
   { lanes }: Turn,

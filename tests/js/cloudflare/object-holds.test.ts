@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../../js/call/call.ts'
 import { objectName } from '../../../js/cloudflare/namespace.ts'
-import { hasTaken, tellHold } from '../../../js/cloudflare/told-objects.ts'
+import { hasTaken, tellHold } from '../../../js/cloudflare/object-holds.ts'
 
 let origins = 0
 

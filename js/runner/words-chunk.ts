@@ -15,7 +15,7 @@ import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.t
 const LOAD_MS = 10_000
 
 /** `load`: asked again once it is here, it gives what it gave before. */
-export function lateWords(load: () => Promise<WordsModule>): Pick<Parts, 'words' | 'begin'> {
+export function wordsChunk(load: () => Promise<WordsModule>): Pick<Parts, 'words' | 'begin'> {
   const later = () => LAST_LOAD_WAIT_MS
   return {
     words: () =>

@@ -13,7 +13,7 @@ import { type Head, headOf, type Unstorable } from './record.ts'
 const MOST_KNOWN = 1_000
 
 /** Looks at a call that would be stored if it failed. `known`: the kinds of calls that were looked at, by origin and names of headers. */
-export function foretell(call: Call, known: Set<string>, runner: Runner): void {
+export function reportStorability(call: Call, known: Set<string>, runner: Runner): void {
   const kind = [call.origin, ...call.headers.keys()].join(' ')
   if (known.has(kind) || known.size === MOST_KNOWN || !call.replayable || call.policy.maxAttempts === 1) return
   known.add(kind)

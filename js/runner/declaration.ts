@@ -7,7 +7,7 @@ import { type Clock, type Instant, instantOf } from '../platform/clock.ts'
 const JITTER_MS = 1_000
 
 /** A declaration on the wall clock as it is now. */
-export function declaredAsOf({ wall, monotonic }: Instant, clock: Clock): Declared {
+export function declarationAsOf({ wall, monotonic }: Instant, clock: Clock): Declared {
   const now = instantOf(clock)
   const behindMs = now.monotonic - monotonic - (now.wall - wall)
   const setBackMs = behindMs > JITTER_MS ? behindMs : 0

@@ -1,18 +1,16 @@
 /**
- * The core's third module: crowds, storms and the comparison of strategies, which `redrive/ui` shows. No queue loads it.
+ * The core's third module: crowds, storms and the comparison of strategies, which `@redrive/ui` shows. No queue loads it.
  *
  * One instance serves the page or Worker. One that traps is dropped with all that runs on it, and another is made; so is one that
  * a crowd of a million has left large, as soon as nothing runs, since a memory never shrinks.
  */
 
-import { RedriveError } from '../api/errors.ts'
-import { errorText } from '../platform/error-text.ts'
-import * as glue from './generated/lab/glue.js'
-import packed from './generated/lab/packed.js'
-import { bindGlue, once } from './instance.ts'
-import { unpack } from './unpack.ts'
+import { RedriveError } from 'redrive'
+import { bindGlue, errorText, once, unpack } from 'redrive/internal'
+import * as glue from '../../core/generated/lab/glue.js'
+import packed from '../../core/generated/lab/packed.js'
 
-export type { LabCrowd, LabFrontier, LabOutage } from './generated/lab/glue.js'
+export type { LabCrowd, LabFrontier, LabOutage } from '../../core/generated/lab/glue.js'
 
 /** An instance may keep so much memory for the next question. */
 const KEPT_BYTES = 1 << 26

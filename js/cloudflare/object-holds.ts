@@ -1,16 +1,16 @@
 /**
- * Objects that tasks were handed over to from this isolate. What a server asks of a call that makes no task (a GET, one whose caller
- * waits, a success after which nothing is left) they are told at once, so that their tasks wait with it.
+ * Objects that this isolate has moved tasks to. What a server asks of a call that makes no task (a GET, one whose caller
+ * waits, a success after which nothing is left) they hear of it at once, so that their tasks wait with it.
  *
- * An object that this isolate has handed nothing to is not told: for most calls there is none, and to ask would make one.
+ * An object that this isolate has given nothing hears of none: for most calls there is none, and to ask would make one.
  */
 
 import type { Call } from '../call/call.ts'
 import { objectName, type RedriveNamespace, stubOf } from './namespace.ts'
 
-/** A Worker that calls whatever it is told must not grow: past so many, those go that took nothing for longest. */
+/** A Worker that calls whatever it is asked to must not grow: past so many, those go that took nothing for longest. */
 const MOST_OBJECTS = 1_000
-/** A hold that each answer extends a little is told no more often. */
+/** A hold that each answer extends a little is reported no more often. */
 const TELL_AGAIN_MS = 1_000
 
 export interface Binding {
@@ -20,7 +20,7 @@ export interface Binding {
   readonly waitUntil: (work: Promise<unknown>) => void
 }
 
-/** Moments until which each object was told to wait, by its name. */
+/** Moments until which each object has to wait, by its name. */
 const toldUntil = new Map<string, number>()
 
 /** Takes note that an object has a task. */
@@ -52,7 +52,7 @@ async function told(namespace: RedriveNamespace, name: string, forMs: number): P
   await stubOf(namespace, name).holdLane(forMs)
 }
 
-/** Takes back that an object was told, unless it was told of something later. */
+/** Forgets that an object has to wait, unless it has to wait for longer by now. */
 function unmark(name: string, until: number): void {
   if (toldUntil.get(name) === until) toldUntil.set(name, 0)
 }
