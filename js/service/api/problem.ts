@@ -173,7 +173,8 @@ export function problemBody({ type, message, members }: Problem, instance: strin
 /** The answer to a request that was refused. */
 export function problemResponse(problem: Problem, instance: string): Response {
   const { retryAfterS } = PROBLEMS[problem.type]
-  const headers = new Headers({ 'content-type': PROBLEM_JSON })
+  // a page of another site that asks blindly gets no answer, not even an opaque one
+  const headers = new Headers({ 'content-type': PROBLEM_JSON, 'cross-origin-resource-policy': 'same-origin' })
   if (retryAfterS !== undefined) headers.set('retry-after', String(retryAfterS))
   for (const [name, value] of Object.entries(problem.headers)) headers.set(name, value)
   return new Response(JSON.stringify(problemBody(problem, instance)), { status: problem.status, headers })

@@ -75,6 +75,8 @@ const two: RedisFacts = {
   counts: { ...COUNTS, succeeded: 2 },
 }
 
+const FULL = [{ from: 5_000, until: 6_000 }]
+
 const broken = (given: Partial<RedisFacts>, base = fine) =>
   judge(ofRedis({ ...base, ...given }))
     .filter(({ ok }) => !ok)
@@ -141,6 +143,8 @@ describe('what it notices', () => {
       'S17 settled while there was no room',
       { full: [{ from: 400, until: 600 }], leases: [lease(1, 0, { answer: undefined })] },
     ],
+    ['S17 gave way to others', { full: FULL, rows: [row], found: new Map([['one', row]]) }, two],
+    ['lost', { full: FULL, rows: [row], found: new Map([['one', row]]), effects: new Map([['one', 1]]) }, two],
     ['tasks sent again before the attempt was over', { visits: [visit(1, 50), visit(1, 100)] }],
     [
       'tasks sent again before the attempt was over',
@@ -206,6 +210,11 @@ describe('what it lets pass', () => {
     [
       'a task whose cancel was asked for, and which succeeded all the same',
       { calls: [call(), second, cancel('requested', 100)] },
+      two,
+    ],
+    [
+      'a task that has succeeded and gave way in a server without memory',
+      { full: FULL, rows: [row], found: new Map([['one', row]]), counts: { ...COUNTS, purged: 1 } },
       two,
     ],
     [

@@ -11,10 +11,23 @@ export const ON_ITS_WAY_MS = 200
 
 export const spanOf = (lease: LeaseSpan) => [lease.from, endOf(lease)] as const
 
-/** What is kept in memory only ends with its process; a failover loses what the replica had not got, but not what it was asked to confirm. */
-export function mayBeGone({ askedAt, endedAt, durability }: Call, { lags }: RedisFacts): boolean {
+/**
+ * What is kept in memory only ends with its process; a failover loses what the replica had not got, but not what it was asked to confirm. What has
+ * ended gives way where the server has no memory.
+ */
+export function mayBeGone(call: Call, facts: RedisFacts): boolean {
+  const { askedAt, endedAt, durability } = call
+  const { lags } = facts
+  if (gaveWay(call, facts)) return true
   if (durability === 'replicated') return false
   return durability === 'memory' || isInLag(lags, askedAt, endedAt)
+}
+
+/** Whether the task of a call has succeeded or was cancelled, and has given way to others with its key (docs/adr/0092). */
+export function gaveWay({ taskId, request }: Call, { full, rows, effects, calls }: RedisFacts): boolean {
+  if (full.length === 0 || rows.some((row) => row.taskId === taskId)) return false
+  const isCancelled = calls.some(({ request: { kind, taskId: id } }) => kind === 'cancel' && id === taskId)
+  return isCancelled || (effects.get(request.intent) ?? 0) > 0
 }
 
 export const isInLag = (lags: readonly Span[], from: number, until: number): boolean =>

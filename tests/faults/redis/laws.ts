@@ -10,7 +10,7 @@ import { type Evidence, withoutAWord } from '../judge.ts'
 import type { LeaseSpan } from '../log.ts'
 import { endOf, overlaps, sentAt } from '../processes.ts'
 import type { Call } from './callers.ts'
-import { isForgotten, isInLag, knownSpans, lapsedIn, lostAt, mayBeGone, spanOf } from './lags.ts'
+import { gaveWay, isForgotten, isInLag, knownSpans, lapsedIn, lostAt, mayBeGone, spanOf } from './lags.ts'
 
 export interface Sample {
   /** Acknowledged before it was asked, and asked for when the answer had come. */
@@ -79,7 +79,8 @@ export function ofRedis(facts: RedisFacts): Evidence {
     visits,
     effects,
     drained,
-    store: { counts, rows },
+    // what has given way is counted as purged, and a law of its own
+    store: { counts: facts.full.length > 0 ? { ...counts, purged: 0 } : counts, rows },
     left: counts.pending + counts.inFlight,
     attempts: {
       overAt,
@@ -128,6 +129,7 @@ export function ofRedis(facts: RedisFacts): Evidence {
         ),
       ),
       besideTheRows(facts),
+      ...givenWay(facts),
       samplesFit(facts),
       exhaustedAreShown(facts),
       atMost(
@@ -244,7 +246,7 @@ function sentAfterCancel({ leases, lags }: RedisFacts, ends: Ends): string[] {
   })
 }
 
-function wrongEnd({ rows, lags, leases, calls }: RedisFacts, taskId: string, answer: string): string[] {
+function wrongEnd({ rows, lags, leases, calls, full }: RedisFacts, taskId: string, answer: string): string[] {
   const its = calls.filter((call) => call.taskId === taskId || call.request.taskId === taskId)
   const spans = [
     ...its.map(({ askedAt, endedAt }) => [askedAt, endedAt] as const),
@@ -252,6 +254,7 @@ function wrongEnd({ rows, lags, leases, calls }: RedisFacts, taskId: string, ans
   ]
   if (spans.some(([from, until]) => isInLag(lags, from, until))) return []
   const status = rows.find((row) => row.taskId === taskId)?.status ?? 'not there'
+  if (full.length > 0 && status === 'not there') return []
   const wanted: Record<string, readonly string[]> = {
     cancelled: ['CANCELLED'],
     requested: ['CANCELLED', 'SUCCEEDED'],
@@ -333,6 +336,13 @@ function besideTheRows(facts: RedisFacts): Check {
     ok: rows.length >= least && rows.length <= most,
     offenders: [],
   }
+}
+
+/** Tasks give way in a server without memory alone, and each is counted. */
+function givenWay(facts: RedisFacts): readonly Check[] {
+  if (facts.full.length === 0) return []
+  const gone = facts.calls.filter(({ request, outcome }) => request.kind === 'new' && outcome === 'accepted')
+  return [atMost('S17 gave way to others', gone.filter((call) => gaveWay(call, facts)).length, facts.counts.purged)]
 }
 
 function samplesFit(facts: RedisFacts): Check {

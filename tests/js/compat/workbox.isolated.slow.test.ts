@@ -185,14 +185,14 @@ describe('onSync of the user’s own', () => {
     expect(fresh?.request.headers.get('authorization')).toBe('Bearer fresh')
   })
 
-  test('where `credentials` fails, nothing is taken out', async () => {
+  test('where `credentials` fails, nothing is taken out, and its words are not shown', async () => {
     const { open, end, during } = worker()
     const before = open('orders', { onSync: () => {} })
     await during(before.queue.pushRequest({ request: post('a', { authorization: 'Bearer own' }) }))
     await end(before)
     const credentials = { self: () => Promise.reject(new Error('no session')) }
     const { queue } = open('orders', { onSync: () => {}, redrive: { credentials } })
-    await expect(during(queue.shiftRequest())).rejects.toThrow('no session')
+    await expect(during(queue.shiftRequest())).rejects.toThrow('whose message may hold a secret')
     expect(await during(queue.size())).toBe(1)
   })
 })
