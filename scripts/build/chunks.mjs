@@ -54,10 +54,13 @@ function groupsOf(texts, moduleOf, fileOf, entries) {
   return groups
 }
 
+/** An error that nobody catches is printed with its line: a terminal should have room for it. */
+export const lineLimit = 500
+
 const minified = (format) => ({
   name: 'minified',
   renderChunk: (code) =>
-    transform(code, { minify: true, format, target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
+    transform(code, { minify: true, lineLimit, format, target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
 })
 
 /** The modules always lie beside what is required: of their text it needs the length alone, by which they are known. */

@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
+import { lineLimit } from './chunks.mjs'
 import { serviceEntries } from './entries.mjs'
 
 /** Writes the files. */
@@ -20,6 +21,7 @@ export async function bundleService(outdir) {
     packages: 'external',
     target: 'node22',
     minify: true,
+    lineLimit,
     legalComments: 'none',
     chunkNames: 'service-[hash]',
     logLevel: 'silent',
