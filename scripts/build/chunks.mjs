@@ -54,13 +54,20 @@ function groupsOf(texts, moduleOf, fileOf, entries) {
   return groups
 }
 
-/** An error that nobody catches is printed with its line: a terminal should have room for it. */
+/** Node prints the line of an uncaught error: a terminal should have room for it. */
 export const lineLimit = 500
 
 const minified = (format) => ({
   name: 'minified',
   renderChunk: (code) =>
-    transform(code, { minify: true, lineLimit, format, target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
+    transform(code, {
+      minify: true,
+      lineLimit,
+      format,
+      target: 'es2022',
+      legalComments: 'none',
+      sourcemap: 'external',
+    }),
 })
 
 /** The modules always lie beside what is required: of their text it needs the length alone, by which they are known. */
