@@ -5,7 +5,7 @@ import { run, StepError, step, tell } from '../lib/steps.mjs'
 import { wasmCargo } from '../setup.mjs'
 import { checkDocuments } from './documents.mjs'
 import { checkExports } from './exports.mjs'
-import { checkLengths, checkLocks, checkMachinePaths, checkRoot } from './files.mjs'
+import { checkLengths, checkLocks, checkMachinePaths, checkReadme, checkRoot } from './files.mjs'
 import { checkFloats } from './floats.mjs'
 import { checkHouse } from './house.mjs'
 import { checkLayers } from './layers.mjs'
@@ -92,6 +92,7 @@ const ofTheBuilt = [
     async () => (await import('./time.mjs')).checkTime(), // needs a parser of TypeScript, so the set-up first
   ],
   ['file lengths', checkLengths],
+  ['length of the README', checkReadme],
   ['files of the root', checkRoot],
   ['lock files', checkLocks],
   ['no float code in the wasm', checkFloats],

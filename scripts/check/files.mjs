@@ -13,6 +13,20 @@ const isOutput = (path) =>
   /^js\/(core|stores\/redis)\/generated/.test(path) ||
   /(^|\/)(target|node_modules|\.next|\.wrangler|examples\/[^/]+\/dist)(\/|$)/.test(path)
 
+/** The README is read on one screen after another, also of a terminal. */
+const README = { lines: 120, columns: 100 }
+
+/** Refuses a README that grows: what it has no room for has a page. */
+export function checkReadme() {
+  const lines = readFileSync(at('README.md'), 'utf8').trimEnd().split('\n')
+  const wide = lines.flatMap((line, i) =>
+    line.length > README.columns ? [`README.md:${i + 1}: ${line.length} columns`] : [],
+  )
+  const long = lines.length > README.lines ? [`README.md: ${lines.length} lines`] : []
+  if (wide.length + long.length > 0)
+    throw new StepError([...long, ...wide, `at most ${README.lines} lines of ${README.columns} columns`].join('\n'))
+}
+
 export function checkLengths() {
   // not tests: a table is as long as its law has cases
   const folders = ['src', 'sim', 'js', 'scripts', 'xtask', 'examples', 'benches', 'site'].map((name) => at(name))

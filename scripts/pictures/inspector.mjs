@@ -81,6 +81,7 @@ export const inspectorScenes = [
     ready: async (page) => {
       await page.evaluate(fill, { isEmpty: true })
       await tab(page, /^Tasks/)
+      await page.getByText('No task here').waitFor()
     },
   },
   {

@@ -157,7 +157,7 @@ function rowView({ now, list, open }: View, task: InspectorTask, index: number, 
     <span role="gridcell" class="status">${mark(STATUSES[status])}</span>
     <span role="gridcell" class="method">${harmless(method)}</span>
     <span role="gridcell" class="url" title=${harmless(targetUrl)}>${urlOf(targetUrl, true)}</span>
-    <span role="gridcell" class="attempt"><span class="label soft">try </span>${attemptNumber}</span>
+    <span role="gridcell" class="attempt"><span class="label soft">attempt </span>${attemptNumber}</span>
     <span role="gridcell" class="next">${nextOf(task, now)}</span>
     <span role="gridcell" class="age">${seconds(Math.max(0, now - createdAt))}</span>
   </div>`

@@ -320,7 +320,7 @@ export const inspectorStyles: CSSResult = css`
       flex: 1 1 100%;
     }
     .row {
-      grid-template: 'status attempt next age' auto 'method url url url' auto / 88px 40px 1fr auto;
+      grid-template: 'status attempt next age' auto 'method url url url' auto / 88px 76px 1fr auto;
       align-content: center;
       gap: 0 10px;
     }
