@@ -148,7 +148,7 @@ const elements = [
 /** The retry service: all of its own files, each by itself, since a part of them is loaded only where it is asked for. Then those of its page. */
 const service = [
   {
-    what: '@redrive/service and its command line, without what they stand on',
+    what: '@redrive/service and its command line, without their libraries',
     loaded: 'in part, where it is asked for',
     by: 'the service',
     limit: 115_000,

@@ -249,7 +249,7 @@ fn offline_a_task_whose_caller_waits_is_tried_every_two_seconds_and_beside_it_al
     }
     rig.wait(1_001);
     assert_eq!(rig.poll(), [Action::End(awaited, Reason::WaitExceeded)]);
-    // The last failure was within its time; from the next one on nobody waits.
+    // The last failure was within its time; from the next one on no caller waits.
     rig.wait(DARK_AT_LEAST - 1_001);
     assert_eq!(rig.starts(), [handed_over]);
     rig.settle(handed_over, Outcome::Offline, 0, None);

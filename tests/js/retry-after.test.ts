@@ -29,7 +29,7 @@ test.each([
   expect(Math.max(...late) - Math.min(...late)).toBeGreaterThan(spreadMs / 2)
 })
 
-describe('awaited calls that are told the same', () => {
+describe('awaited calls that are given the same wait', () => {
   const TOLD = { 'retry-after': '10' }
 
   async function stored() {

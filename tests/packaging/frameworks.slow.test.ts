@@ -58,7 +58,7 @@ mount(Outbox, { target: document.body, props: { queue } })`,
 
 const browser = duringTests(() => launch())
 
-/** Pages of one site with the component of a framework, and a server that answers as it is told. */
+/** Pages of one site with the component of a framework, and a server that answers as it is asked to. */
 async function site(framework: string) {
   const section = sections.find((text) => text.startsWith(`${framework}\n`)) ?? ''
   const own = filesIn(section)

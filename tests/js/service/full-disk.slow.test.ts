@@ -5,7 +5,7 @@ import { onSmallDisk } from '../sqlite/small-disk.ts'
 import { folder } from './program.ts'
 
 test.runIf(process.platform === 'linux')(
-  'S17 a disk that gets full is told before, refuses new tasks as queue-full, and takes them again',
+  'S17 a disk that fills up is reported in time, refuses new tasks as queue-full, and takes them again',
   { timeout: 90_000 },
   async () => {
     const { before, whileFull, after, warned } = await onSmallDisk(new URL('full-disk.ts', import.meta.url), folder())

@@ -28,7 +28,7 @@ async function filling(limits: { readonly capacity?: number; readonly capacityBy
   return { room, log, ask, look, create, numbers }
 }
 
-test('a disk that is nine tenths full is told once, and again only when it was less meanwhile', async () => {
+test('a disk that is nine tenths full is reported once, and again only when it was less meanwhile', async () => {
   const { room, look, log } = await filling()
   const seen: number[] = []
   for (const used of [899, 900, 950, 1_000, 899, 900, 0]) {
@@ -47,7 +47,7 @@ test.for([
   // 20 bytes have no room for what has ended
   ['body_bytes', { capacityBytes: 20 }, [8, 9], 0],
 ] as const)(
-  '%s are told at nine tenths of their limit, and counted',
+  '%s are reported at nine tenths of their limit, and counted',
   async ([resource, limits, [before, at], ended]) => {
     const { ask, look, create, numbers } = await filling(limits)
     const ids: string[] = []
