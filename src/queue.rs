@@ -39,10 +39,11 @@ pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
 pub use ended::Ended;
 pub use gate_status::{Gate, GateStatus};
+pub use hold::CHANCE;
 pub use poll::{Action, BATCH, LOOKED_AT};
 pub use report::{LaneStats, Stats};
 pub use server_wait::Wait;
-pub use settle::Verdict;
+pub use settle::{MOST_REFUNDS, Verdict};
 
 use crate::gates::WhenOpen;
 use crate::outcome::{Flags, Reason};

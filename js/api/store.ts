@@ -69,22 +69,19 @@ export {
   schemaOf,
   type UnreadableRecord,
 } from './records.ts'
+export { CHANCE_MS, LOOKED_AT, MOST_REFUNDS } from '../core/generated/codes.ts'
 export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
 export type { TaskFilter } from './task-filter.ts'
 export type { ClaimedTask, Counts, LaneHold, LaneView, Silence, Step, Trimmed, Turn } from './turn.ts'
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. A store may also take back no more leases than this in a turn, and then says `nextInMs` 0. */
 export const SWEEP = 256
-/** Due tasks of a lane among which a claim looks for the one with the fewest attempts. */
-export const LOOKED_AT = 128
 /** Lanes that may start nothing, among which a turn looks for the next moment of one that is not. */
 export const SHUT_LOOKED_AT = 256
 /** Most lanes in a `Turn`. */
 export const LANES_SHOWN = 64
 /** Most tasks that one page of a `list` looks at, but for the `limit` that are on it and one more. */
 export const LIST_LOOKED_AT = 1_000
-/** Attempts given back per task, without those made offline; later ones count. */
-export const MOST_REFUNDS = 20
 /** Attempts that are kept in the log of a task, the youngest. */
 export const LOG_LENGTH = 100
 /** Other lines that are kept beside it, the youngest. */
@@ -93,8 +90,6 @@ export const NOTES_LENGTH = 50
 export const CLOCK_STEP_MS = 60_000
 /** A step is held up on its way by less than this; more is a silence of the store. */
 export const SILENCE_MS = 1_000
-/** The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long. */
-export const CHANCE_MS = 1_000
 
 /** Most unreported ends that a turn counts. */
 export const UNTOLD_COUNTED = 1_000

@@ -75,7 +75,7 @@ export async function vitest(projects, args, size) {
   const report = at('target', 'test', `${projects[0]}.json`)
   mkdirSync(at('target', 'test'), { recursive: true })
   rmSync(report, { force: true }) // an old report must not speak for a run that died
-  const isMeasured = size === 'quick' && projects.includes('js')
+  const isMeasured = size === 'quick' && projects.includes('js') && args.length === 0
   if (isMeasured) rmSync(fileTimes, { force: true })
   const named = projects.flatMap((project) => ['--project', project])
   const options = ['run', ...named, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
@@ -103,25 +103,28 @@ export async function vitest(projects, args, size) {
 }
 
 const fileTimes = at('target', 'test', 'file-times.ndjson')
-/** Milliseconds of the processor: what a quick file may take of it; and one that walks a whole contract or many worlds. */
-const [MOST_MS, WALK_MS] = [5_000, 30_000]
+/**
+ * What a quick file may take of the processor, as a part of what all take: on a busy or slow machine all take longer. More may one that
+ * walks a whole contract or many worlds. What takes less than `SMALL_MS` is never too much.
+ */
+const [MOST, WALK, SMALL_MS] = [0.03, 0.16, 5_000]
 const WALKS = ['store-memory', 'store-sqlite', 'redis/contract', 'crash-points', 'sim', 'canary'].map((name) =>
   at('tests', 'js', `${name}.test.ts`),
 )
-const mostOf = (path) => (WALKS.includes(path) ? WALK_MS : MOST_MS)
-/** Two programs on one core slow each other down by as much, so that much more is no fault of the file. */
-const SHARED = 1.6
+const mostOf = (path) => (WALKS.includes(path) ? WALK : MOST)
 
-/** A line for each file of the quick run that took longer; tests/each-file.ts measured them. */
+/** A line for each file of the quick run that took more; tests/each-file.ts measured them. */
 function slowFiles() {
   const lines = existsSync(fileTimes) ? readFileSync(fileTimes, 'utf8').trim().split('\n') : []
-  return lines
-    .map((line) => JSON.parse(line))
-    .filter(([path, ms]) => ms > SHARED * mostOf(path))
+  const times = lines.map((line) => JSON.parse(line))
+  const whole = sum(times.map(([, ms]) => ms))
+  const percent = (part) => `${(part * 100).toFixed(1)} %`
+  return times
+    .filter(([path, ms]) => ms > SMALL_MS && ms / whole > mostOf(path))
     .map(([path, ms]) => {
       const file = relative(root, path)
       const slow = file.replace(/\.test\.ts$/, '.slow.test.ts')
-      return `${file}: ${(ms / 1_000).toFixed(1)} s of the processor, this one may take ${mostOf(path) / 1_000}: move what is slow into ${slow}`
+      return `${file}: ${percent(ms / whole)} of the suite's processor time, this one may take ${percent(mostOf(path))}: move what is slow into ${slow}`
     })
 }
 

@@ -10,7 +10,7 @@
 use crate::time::Millis;
 
 /// The time after a hold in which none begins unless the lane has started something: a turn of a store needs that long.
-const CHANCE: Millis = Millis::new(1_000);
+pub const CHANCE: Millis = Millis::new(1_000);
 
 /// The hold of a lane.
 #[derive(Clone, Copy, Debug, Default)]

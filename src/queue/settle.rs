@@ -14,8 +14,8 @@ use crate::time::Millis;
 use crate::wait::backoff;
 use crate::wait::patience::{Cause, Patience, after_upload};
 
-/// Most attempts a task is given back, for whatever cause.
-const MOST_REFUNDS: u8 = 20;
+/// Most attempts a task is given back, for whatever cause but being offline; later ones count.
+pub const MOST_REFUNDS: u8 = 20;
 /// Most of them for a 401.
 const MOST_UNAUTHORIZED_REFUNDS: u8 = 2;
 /// Noted in their place once the one attempt was granted that a caller asks for after a 401 to its own first: the next 401 is final.

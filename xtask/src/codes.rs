@@ -12,7 +12,7 @@ use redrive::gates::{Comeback, Entry, OnStorm, WhenOpen};
 use redrive::headers;
 use redrive::outcome::{Flags, Outcome, Reason};
 use redrive::policy::{Field, JitterCode, StrategyCode};
-use redrive::queue::{BATCH, Cancelled, Carry, Gate};
+use redrive::queue::{BATCH, CHANCE, Cancelled, Carry, Gate, LOOKED_AT, MOST_REFUNDS};
 use redrive::slots::{INDEX_MASK, NONE};
 
 /// The module.
@@ -32,6 +32,24 @@ pub fn module() -> String {
         "So many actions a `poll` gives at most; after that many, more may wait.",
         "BATCH",
         BATCH as u32,
+    );
+    number(
+        &mut out,
+        "Due tasks of a lane among which the one with the fewest attempts tries its server out.",
+        "LOOKED_AT",
+        LOOKED_AT as u32,
+    );
+    number(
+        &mut out,
+        "Attempts given back per task, without those made offline; later ones count.",
+        "MOST_REFUNDS",
+        u32::from(MOST_REFUNDS),
+    );
+    number(
+        &mut out,
+        "The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long.",
+        "CHANCE_MS",
+        CHANCE.get() as u32,
     );
     constants(&mut out, "How one attempt ended.", "OUTCOME", Outcome::NAMES);
     constants(&mut out, "The answers of `settle` below ENDED.", "VERDICT", VerdictCode::NAMES);
