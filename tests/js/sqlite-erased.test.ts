@@ -79,6 +79,27 @@ test('S12 nor is any when all were purged at once', async () => {
   expect(left(path, all.flatMap(canariesOf))).toEqual([])
 })
 
+test.for([
+  [true, 5, 'when it is closed'],
+  [true, 1, 'at once'],
+  [false, 5, 'at once'],
+] as const)(
+  'S12 a file for everyone (%s) of %s MiB is written anew after a purge %s',
+  async ([everyone, mib, when]) => {
+    const path = freshPath(QUICK_FOLDER)
+    const store = openStore(path, everyone ? { everyone } : {})
+    for (const n of [1, 2]) await store.enqueue([marked(n, (mib / 2) * 2 ** 20)])
+    const size = () => new DatabaseSync(path).prepare('PRAGMA page_count').get()?.page_count as number
+    const whole = size()
+    await store.purge({ taskId: taskOf(1).taskId })
+    if (when === 'at once') expect(size()).toBeLessThan(0.6 * whole)
+    else expect(size()).toBe(whole)
+    await store.close()
+    expect(size()).toBeLessThan(0.6 * whole)
+    expect(left(path, canariesOf(1))).toEqual([])
+  },
+)
+
 const ENDS: Readonly<Record<string, (store: TaskStore) => Promise<unknown>>> = {
   'was cancelled': (store) => Promise.all(all.slice(0, FEW).map((n) => store.cancel(taskOf(n).taskId))),
   async 'has succeeded'(store) {

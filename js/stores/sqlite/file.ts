@@ -23,6 +23,8 @@ type Listener = (hint: Hint) => void
 
 /** Remains of what was deleted stay no longer than this, while the file is in use. */
 const ERASE_MS = 60_000
+/** A larger file that all share is written anew when it is closed: one's purge would hold up the others for as long as a copy of it takes, some 8 ms a MiB. */
+const MOST_REWRITTEN = 4 * 2 ** 20
 
 /** So often at most others give way to one write. */
 const MOST_GIVES = 16
@@ -294,19 +296,23 @@ export class StoreFile {
   /**
    * Rids the file of what was deleted. The log keeps what was written before: it is cut at once where a user has asked for the
    * deletion, else now and then. SQLite leaves copies of rows that it has moved within a page: after a purge the file is written
-   * anew, unless that was done a moment ago or has to wait for another process, when a later turn or `close` does it.
+   * anew, unless that was done a moment ago, has to wait for another process, or would take long for all: then a later turn or `close` does it.
    */
   #erase(database: Connection, atOnce: boolean): void {
     const now = this.#wallClock.monotonic()
     if (atOnce) this.#hasCopies = true
     const isTime = now - this.#erasedAt >= ERASE_MS
     if (!atOnce && (!isTime || !this.#seeRoom())) return
-    if (this.#hasCopies && (isTime || !this.#hasRewritten)) {
+    if (this.#hasCopies && (isTime || !this.#hasRewritten) && this.#isSoonRewritten(database)) {
       this.#hasRewritten = true
       this.#hasCopies = !database.rewrite()
       this.#erasedAt = now
     } else if (isTime) this.#erasedAt = now
     this.#remains = !database.cutLog() || this.#hasCopies
+  }
+
+  #isSoonRewritten(database: Connection): boolean {
+    return !this.everyone || database.pragma('page_count') * database.pragma('page_size') <= MOST_REWRITTEN
   }
 
   /** Says whether the room of the log can be done without: on a full disk another program would take it. */
