@@ -53,6 +53,7 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task
 import type { TaskFilter } from './task-filter.ts'
 import type { Counts, Step, Turn } from './turn.ts'
 
+export { CHANCE_MS, LOOKED_AT, MOST_REFUNDS } from '../core/generated/codes.ts'
 export type { Bound, Claim, OriginLimit } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
 export type { Broadcast, Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
@@ -69,7 +70,6 @@ export {
   schemaOf,
   type UnreadableRecord,
 } from './records.ts'
-export { CHANCE_MS, LOOKED_AT, MOST_REFUNDS } from '../core/generated/codes.ts'
 export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
 export type { TaskFilter } from './task-filter.ts'
 export type { ClaimedTask, Counts, LaneHold, LaneView, Silence, Step, Trimmed, Turn } from './turn.ts'

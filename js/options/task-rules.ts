@@ -103,8 +103,10 @@ export function checkInit(
   }
   const { body } = init
   // that of a Request is a method
-  const data = init.data ?? (typeof init.json === 'function' ? undefined : init.json)
-  if (isWords(body) || Array.isArray(body) || (data && !body)) {
+  if (init.json && typeof init.json !== 'function' && !body) {
+    throw new TypeError("json: enqueue alone takes it; here body: JSON.stringify(value) and a header 'content-type'")
+  }
+  if (isWords(body) || Array.isArray(body) || typeof body === 'function' || (init.data && !body)) {
     const meant = "for JSON use JSON.stringify(body), for another library's Blob await body.arrayBuffer()"
     throw new TypeError(`body: expected text, bytes, a Blob or a form of the platform; ${meant}`)
   }

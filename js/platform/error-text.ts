@@ -1,8 +1,9 @@
-/** An error's message, with Node's cause code, which says more than "fetch failed". */
+/** An error's message, with the code of its cause, or else its words: they say more than Node's "fetch failed". */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error) && !(error instanceof DOMException)) return String(error)
-  const code = (error.cause as { code?: unknown } | undefined)?.code
-  return typeof code === 'string' ? `${error.message} (${code})` : error.message
+  const { code, message } = (error.cause ?? {}) as { code?: unknown; message?: unknown }
+  const cause = [code, message].find((word) => typeof word === 'string' && word !== '' && word !== error.message)
+  return cause ? `${error.message} (${cause})` : error.message
 }
 
 /** Words for an error whose own message may hold a secret. */

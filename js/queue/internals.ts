@@ -20,5 +20,7 @@ export function internalsOf(queue: object, call = 'redrive'): Internals {
   const internals = byQueue.get(queue)
   if (internals) return internals
   const came = queue === null ? queue : typeof queue
-  throw new TypeError(`${call}: expected a RetryQueue, got ${came}; if it is one, redrive is installed twice`)
+  const twice = typeof queue === 'object' && queue ? '; if it is one, redrive is installed twice' : ''
+  const apart = queue === undefined ? '; call a method on its queue: queue.enqueue(...)' : twice
+  throw new TypeError(`${call}: expected a RetryQueue, got ${came}${apart}`)
 }

@@ -12,7 +12,8 @@ import { isPage } from '../platform/page.ts'
 type Allowance = Pick<Settings, 'allowMemory'>
 
 const NO_STORE = 'durable: true has no store outside a page'
-const STORE = "give it a store, such as sqliteStore({ path: 'orders.db' }) of 'redrive/sqlite'"
+const STORE =
+  "in a server render leave the call to the browser, elsewhere give it a store, such as sqliteStore({ path: 'orders.db' }) of 'redrive/sqlite'"
 
 /** The checks of a queue that was to be durable, and keeps its tasks in memory: reported at its first call. */
 const UNKEPT: Checks = {

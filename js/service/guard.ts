@@ -154,7 +154,10 @@ class TargetGuard implements Guard {
     const inner = literal === undefined ? innerName(host) : undefined
     if (inner) return ['name', `${inner}; use a public name`]
     if (this.#patterns && !this.#patterns.some((pattern) => matches(pattern, place))) {
-      return ['targets', 'it is none of the targets that the service allows; add it to targets, port included']
+      return [
+        'targets',
+        'it is none of the targets that the service allows; its operator can add it to --targets (targets), port included',
+      ]
     }
     if (!this.#patterns && !isOpenPort(port)) {
       return ['port', 'only ports 80 and 443 are sent to, unless targets name another']
@@ -182,18 +185,18 @@ class TargetGuard implements Guard {
     const pattern = parsePattern(text)
     const { protocol, host } = pattern
     if (host === undefined || this.#isHere(host)) return pattern
+    const faults: string[] = []
     const literal = literalOf(host)
     if (literal === undefined) {
       const inner = innerName(host)
       if (inner) throw new TypeError(`targets: '${text}' is never sent to: ${inner}; use another name`)
     } else {
       const rule = refusalOf(literal, this.#opened)
-      if (rule)
-        throw new TypeError(`targets: '${text}' is a refused address (${rule}); open its range with allowPrivate`)
+      if (rule) faults.push(`is a refused address (${rule}); open its range with --allow-private (allowPrivate)`)
     }
-    if (protocol === 'http:' && !this.#options.allowHttp) {
-      throw new TypeError(`targets: '${text}' is sent to in the clear; write https:, or set allowHttp`)
-    }
+    if (protocol === 'http:' && !this.#options.allowHttp)
+      faults.push('is sent to in the clear; write https:, or give --allow-http (allowHttp)')
+    if (faults.length > 0) throw new TypeError(`targets: '${text}' ${faults.join('. It ')}`)
     return pattern
   }
 

@@ -4,6 +4,7 @@ import type { ExhaustedReason, RetryTask } from '../api/task.ts'
 import { ExhaustedError } from '../api/task-errors.ts'
 import { FAILED_GET, HIDDEN_REDIRECT, STORED_FAILURE, UNEXPECTED } from './history.ts'
 
+const LISTED = '; if the status is transient for this server, list it in retryableStatusCodes'
 const PUT_BACK = 'put it back with deadLetters.redrive(taskId)'
 
 /** For each reason its cause, and the remedy. */
@@ -17,10 +18,7 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
     'the next attempt would have come later than its caller waits (waitMs), or another principal is there (setPrincipal)',
     "raise waitMs, or do not wait: queue.enqueue(...) or mode: 'defer'",
   ],
-  not_retryable: [
-    'another attempt would end the same way, or might do harm',
-    `correct the request; if the status is transient for this server, list it in retryableStatusCodes`,
-  ],
+  not_retryable: ['another attempt would end the same way, or might do harm', 'correct the request'],
   key_expired: [
     'its idempotency key is older than keyTtlMs, so the server may have forgotten it and do the work twice',
     'raise keyTtlMs if the server remembers keys for longer, or put it back with acceptDuplicateRisk: true',
@@ -77,8 +75,10 @@ export function givenUp(
   const [cause, remedy] = ENDINGS[ending ?? ''] ?? WORDS[reason] ?? [reason, PUT_BACK]
   const made = attempts === 1 ? 'one attempt' : `${attempts} attempts`
   const answered = `the last answered with ${isHidden ? HIDDEN_REDIRECT : responseStatus}`
-  const last = responseStatus === null && !isHidden ? 'the last without an answer' : answered
+  const unanswered = ending === null ? 'the last without an answer' : `the last ended with '${ending}'`
+  const last = responseStatus === null && !isHidden ? unanswered : answered
+  const more = responseStatus !== null && cause === WORDS.not_retryable[0] ? LISTED : ''
   const after = attempts > 0 ? `after ${made}, ${last}` : 'before it was sent'
-  const message = `${what} was given up ${after} (${reason}): ${cause}. It is kept as dead letter ${taskId}; ${remedy}`
+  const message = `${what} was given up ${after} (${reason}): ${cause}. It is kept as dead letter ${taskId}; ${remedy}${more}`
   return new ExhaustedError(reason, message, { task, attempts, responseStatus })
 }

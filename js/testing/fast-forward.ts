@@ -30,7 +30,9 @@ export async function fastForward(ms: number): Promise<void> {
   const clock = fakeTimers() as Driven | undefined
   if (!clock) {
     const how = "vi.useFakeTimers(), jest.useFakeTimers() or Sinon's useFakeTimers()"
-    throw new TypeError(`fastForward: expected fake timers: call ${how} first, or give the queue a fakeClock()`)
+    throw new TypeError(
+      `fastForward: expected fake timers: call ${how} first (those of node:test are not driven: take @sinonjs/fake-timers there), or give the queue a fakeClock()`,
+    )
   }
   const host = globalThis as { setImmediate?: unknown }
   const { setImmediate } = host

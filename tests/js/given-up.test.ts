@@ -27,7 +27,16 @@ test('one whose connections were lost has no status', async () => {
   await clock.advance(60_000)
   const { error } = await queue.result(taskId)
   expect(error).toMatchObject({ attempts: 1, responseStatus: null })
-  expect(error?.message).toContain('given up after one attempt, the last without an answer (max_attempts)')
+  expect(error?.message).toContain("given up after one attempt, the last ended with 'fetch failed' (max_attempts)")
+})
+
+test('one that no retry can help says what the platform has against it, and nothing of a status', async () => {
+  const { queue, clock } = await setup({ fetch: globalThis.fetch })
+  const { taskId } = await queue.enqueue('http://127.0.0.1:1/orders', { method: 'POST', body: 'tea' })
+  await clock.advance(1_000)
+  const { error } = await queue.result(taskId)
+  expect(error?.message).toContain("the last ended with 'fetch failed (bad port)'")
+  expect(error?.message).toMatch(/; correct the request$/)
 })
 
 test('one that a page saw redirected says so: a browser hides where to, and its server may have done the work', async () => {

@@ -119,6 +119,7 @@ test.each<[init: object, meant: string]>([
   [{ body: { a: 1 } }, 'for JSON use JSON.stringify(body)'],
   [{ body: [1, 2] }, 'for JSON use JSON.stringify(body)'],
   [{ body: Promise.resolve('tea') }, 'a form of the platform'],
+  [{ body: () => 'tea' }, 'a form of the platform'],
 ])('a call with %o says what was meant, and is not sent', async (init, meant) => {
   const { queue, server, clock, events } = await setup()
   const given = { method: 'POST', ...init } as RequestInit
@@ -133,6 +134,18 @@ test.each<[init: object, meant: string]>([
   await clock.settle()
   expect(server.hits).toBe(0)
   expect(events.names()).toEqual([])
+})
+
+test('json is for enqueue alone', async () => {
+  const { queue, server } = await setup()
+  const given = { method: 'POST', json: { a: 1 } } as RequestInit
+  await expect(queue.fetch(ORDERS, given)).rejects.toThrow('json: enqueue alone takes it; here body: JSON.stringify(')
+  expect(server.hits).toBe(0)
+})
+
+test('a method that is taken from its queue says so', async () => {
+  const { enqueue } = new RetryQueue()
+  await expect(enqueue(ORDERS)).rejects.toThrow('got undefined; call a method on its queue: queue.enqueue(...)')
 })
 
 test.each(['POST', 'the body', ['a', 'b']])(
@@ -183,6 +196,7 @@ test.each<[call: string, work: () => unknown]>([
     'wrapFetch(queue): expected a RetryQueue, got object; if it is one, redrive is installed twice',
     () => wrapFetch({ waitMs: 5 } as never),
   ],
+  ['wrapFetch(queue): expected a RetryQueue, got function', () => wrapFetch(fetch as never)],
   ['installFetch(queue): expected a RetryQueue, got undefined', () => installFetch(undefined as never)],
   ['attachToAxios(axios, queue): expected a RetryQueue, got undefined', () => attachToAxios(axios, undefined as never)],
   [

@@ -201,13 +201,11 @@ async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): 
 
 async function firstReceipt(
   { taskId, idempotencyKey, dueInMs, orderKey }: NewTask,
-  { context, body, storeNow }: Draft['exchange'],
+  { context, storeNow }: Draft['exchange'],
 ): Promise<Receipt> {
-  // behind others of its order it has no time
-  const record = orderKey === undefined ? undefined : await context.store.get(taskId)
-  const nextAttemptAt = record
-    ? record.dueAt
-    : ((dueInMs > 0 ? body.deliverAt : undefined) ?? (await storeNow()) + dueInMs)
+  // as it was stored: behind others of its order it has no time. One that is due at once may be under way by now
+  const record = orderKey === undefined && dueInMs === 0 ? undefined : await context.store.get(taskId)
+  const nextAttemptAt = record ? record.dueAt : (await storeNow()) + dueInMs
   const { durability } = context.store
   return { taskId, idempotencyKey, status: 'PENDING', nextAttemptAt, durability, deduplicated: false }
 }

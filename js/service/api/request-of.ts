@@ -96,12 +96,18 @@ export function storedHeaders({ headers = {}, json }: TaskIn, { sanitizer }: Api
   const because = new Map<string, string>()
   for (const name of Object.keys(given)) {
     if (withheld.includes(name))
-      because.set(name, 'it carries, or may carry, a credential, and credentials are not stored')
+      because.set(
+        name,
+        'it carries, or may carry, a credential, and credentials are not stored: name one of the service in `credential` instead',
+      )
     else if (unknown.includes(name)) {
       // a page's queue can keep in memory what no list names; here it would be lost, so its value decides
       const value = given[name] ?? ''
       if (sanitizer.headers([['accept', value]]).withheld.length > 0)
-        because.set(name, 'its value looks like a credential, and credentials are not stored')
+        because.set(
+          name,
+          'its value looks like a credential, and credentials are not stored: name one of the service in `credential` instead',
+        )
       else kept[name] = value
     } else if (!Object.hasOwn(kept, name))
       because.set(name, 'it belongs to the connection, and is made for each attempt')

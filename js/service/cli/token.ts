@@ -85,7 +85,7 @@ export const tokenCommand: Command = {
     io.stdout.write(
       json
         ? `${JSON.stringify({ token, entry }, null, 2)}\n`
-        : `${say('The token. It is shown this once; keep it where secrets are kept:')}${paint('bold', token)}\n\n${say('Its entry, for "tokens" in redrive.config.json or for the file of --tokens:')}${JSON.stringify(entry, null, 2)}\n`,
+        : `${say('The token. It is shown this once; keep it where secrets are kept:')}${paint('bold', token)}\n\n${say('Its entry, for "tokens" in redrive.config.json, or as the file of --tokens:')}${JSON.stringify([entry], null, 2)}\n`,
     )
     return 0
   },

@@ -1,8 +1,18 @@
 /** A connection to the file, and its prepared statements, kept by their text. */
 
 import { statSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import process from 'node:process'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { RedriveError } from '../../api/errors.ts'
 import type { Database } from '../sql/database.ts'
+
+const OLDEST = '22.13'
+// an import of what is not there would end in words about the loader
+const sqlite = process.getBuiltinModule?.('node:sqlite')
+if (!sqlite) {
+  const message = `redrive/sqlite: this is Node ${process.versions.node}, whose SQLite is missing; it needs Node ${OLDEST} or later`
+  throw new RedriveError('STORAGE_UNAVAILABLE', message)
+}
 
 /** How long a statement waits for another process's transaction, while all else of this process stands still. See `line.ts`. */
 export const BUSY_TIMEOUT_MS = 4
@@ -17,7 +27,7 @@ export class Connection implements Database {
 
   /** `defensive` false: `PRAGMA writable_schema` has an effect, which later versions of Node refuse otherwise. */
   constructor(path: string, options: { readonly readOnly: boolean; readonly defensive?: false }) {
-    this.#connection = new DatabaseSync(path, options)
+    this.#connection = new sqlite.DatabaseSync(path, options)
   }
 
   one<T>(sql: string, ...values: readonly SQLInputValue[]): T | undefined {

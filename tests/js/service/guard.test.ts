@@ -90,13 +90,20 @@ describe('targets', () => {
     ['https://api.localhost:3000', 'is never sent to'],
     ['https://*.internal', 'is never sent to'],
     ['https://billing.acme.internal', 'is never sent to'],
-    ['https://10.0.0.1', 'open its range with allowPrivate'],
-    ['https://[::1]', 'open its range with allowPrivate'],
+    ['https://10.0.0.1', 'open its range with --allow-private (allowPrivate)'],
+    ['https://[::1]', 'open its range with --allow-private (allowPrivate)'],
     ['https://a..b', 'is never sent to'],
   ])('%j is refused as a pattern, and the error says what to write', (pattern, why) => {
     expect(() => allow(pattern)).toThrow(TypeError)
     expect(() => allow(pattern)).toThrow(`targets: '${pattern}'`)
     expect(() => allow(pattern)).toThrow(why)
+  })
+
+  test('all that is wrong with a pattern is said at once, with the flags that allow it', () => {
+    expect(() => makeGuard({ targets: ['http://127.0.0.1:8080'] })).toThrow(
+      "targets: 'http://127.0.0.1:8080' is a refused address (loopback); open its range with --allow-private (allowPrivate). " +
+        'It is sent to in the clear; write https:, or give --allow-http (allowHttp)',
+    )
   })
 
   test('a pattern with http: is refused where nothing is sent by it', () => {

@@ -23,12 +23,11 @@ test('a token and its entry are printed, the token once', async () => {
   expect(code).toBe(0)
   const [token = ''] = out.match(/rd_[a-z2-7]{26}/g) ?? []
   expect(out.split(token)).toHaveLength(2)
-  expect(JSON.parse(out.slice(out.indexOf('{')))).toEqual({
-    sha256: hashOf(token),
-    tenant: 'acme',
-    scopes: ['tasks:read', 'tasks:write'],
-    name: 'backend',
-  })
+  const entry = { sha256: hashOf(token), tenant: 'acme', scopes: ['tasks:read', 'tasks:write'], name: 'backend' }
+  const file = out.slice(out.indexOf('[\n'))
+  expect(JSON.parse(file)).toEqual([entry])
+  const { settings } = await run('--tokens tokens.json', { files: { 'tokens.json': JSON.parse(file) } })
+  expect(settings?.tokens).toMatchObject([entry])
 })
 
 test('no two tokens are alike, and one without a tenant is for none', async () => {
