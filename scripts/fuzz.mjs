@@ -1,4 +1,4 @@
-// `npm run fuzz -- rows [rows]`: rows of stores that other code has written, 20,000 unless said otherwise (docs/testing.md).
+// `npm run fuzz -- rows [rows]`: rows of stores that other code has written, 20,000 unless said otherwise (tests/README.md).
 // `npm run fuzz -- [target] [seconds] [--keep]`: feeds the core random bytes, target after target, 60 s each unless said
 // otherwise. fuzz/src/ says what must hold of them.
 // Finds go to fuzz/work/; `--keep` replaces fuzz/corpus/<target>.bin, which `cargo test` runs, by the fewest of

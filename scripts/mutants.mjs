@@ -1,5 +1,5 @@
 // `npm run mutants -- [group]`: changes the core, or the stores' engine, in thousands of small ways and counts the changes that no
-// test notices. All groups take hours, one takes minutes. docs/testing.md has the results, and a reason for each that is left.
+// test notices. All groups take hours, one takes minutes. tests/README.md has the results.
 // Only the tests of the group run: a change of the core that only a test in JavaScript notices counts as missed.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setUpAndBuild } from './build.mjs'

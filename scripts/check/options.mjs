@@ -16,24 +16,40 @@ const groups = [
     'RetryHooks',
   ],
   ['A policy', '`policy`, `policies`, and `redrive.policy`. The formulas: [backoff](backoff.md).', 'RetryPolicy'],
-  ['`breaker`', 'Of each origin: [gates](gates.md).', 'BreakerOptions'],
-  ['`retryBudget`', 'Of each origin: [gates](gates.md).', 'RetryBudgetOptions'],
-  ['`rate`', 'Of each origin: [gates](gates.md).', 'RateOptions'],
+  ['Gates', 'Of each origin: [gates](gates.md).', 'BreakerOptions', 'RetryBudgetOptions', 'RateOptions'],
   ['`idempotency`', 'Keys: [headers](headers.md).', 'IdempotencyOptions'],
-  ['`sanitize`', 'Rules for what may be stored and shown: [headers](headers.md).', 'SanitizeOptions'],
-  ['`retention`', 'How long tasks are kept that have ended.', 'RetentionOptions'],
+  [
+    'What is stored and kept',
+    'Rules for what may be stored and shown: [headers](headers.md). How long tasks are kept that have ended.',
+    ...['SanitizeOptions', 'RetentionOptions'],
+  ],
   [
     'A Worker',
     '`withRetry` and `workerFetch`, beside options of a queue: [Workers](workers.md).',
     'WorkerFetchOptions',
   ],
   ['A Durable Object', 'The `options` of a `RedriveObject`, beside options of a queue.', 'RedriveObjectOptions'],
-  ['`sqliteStore`', 'For Node: [durability](durability.md#many-processes).', 'SqliteStoreOptions'],
-  ['`redisStore`', 'For Node, and processes on many machines: [Redis](redis.md).', 'RedisStoreOptions'],
-  ['`indexedDbStore`', 'Made by itself where a page is `durable`.', 'IndexedDbStoreOptions'],
-  ['`registerMetrics`', 'Prometheus: [observability](observability.md).', 'MetricsOptions'],
-  ['`attachOpenTelemetry`', '[observability](observability.md).', 'OpenTelemetryOptions'],
+  [
+    'Stores',
+    '[SQLite](durability.md#many-processes) and [Redis](redis.md) are for Node; that of IndexedDB is made by itself where a page is `durable`.',
+    ...['SqliteStoreOptions', 'RedisStoreOptions', 'IndexedDbStoreOptions'],
+  ],
+  ['Metrics and traces', '[observability](observability.md).', 'MetricsOptions', 'OpenTelemetryOptions'],
 ]
+
+/** The option or function to which an interface belongs, where several share a table. */
+const takes = {
+  BreakerOptions: 'breaker',
+  RetryBudgetOptions: 'retryBudget',
+  RateOptions: 'rate',
+  SanitizeOptions: 'sanitize',
+  RetentionOptions: 'retention',
+  SqliteStoreOptions: 'sqliteStore',
+  RedisStoreOptions: 'redisStore',
+  IndexedDbStoreOptions: 'indexedDbStore',
+  MetricsOptions: 'registerMetrics',
+  OpenTelemetryOptions: 'attachOpenTelemetry',
+}
 
 /** @returns {{ name: string, text: string, fallback: string }[]} the documented members of an interface */
 export function optionsOf(source, name) {
@@ -81,18 +97,30 @@ function taken(file) {
   return new Set([...list.matchAll(/'(\w+)'/g)].map(([, name]) => name))
 }
 
-function table([title, intro, name]) {
-  const rows = optionsOf(sourceOf(name), name).map((row) => ({ ...row, hosts: byHost(row.fallback) }))
-  const isQueue = name === 'RetryQueueOptions'
+const rowsOf = (name) => optionsOf(sourceOf(name), name).map((row) => ({ ...row, hosts: byHost(row.fallback) }))
+
+function table([title, intro, ...names]) {
+  const rows = names.map(rowsOf)
+  const isQueue = names.includes('RetryQueueOptions')
   const takers = { Worker: taken('js/cloudflare/worker-options.ts'), object: taken('js/cloudflare/object-options.ts') }
-  const differ = isQueue || rows.some(({ hosts }) => new Set(Object.values(hosts)).size > 1)
+  const differ = isQueue || rows.flat().some(({ hosts }) => new Set(Object.values(hosts)).size > 1)
   const cell = ({ name: option, hosts }, host) =>
     isQueue && takers[host]?.has(option) === false ? '-' : code(hosts[host])
   const head = differ ? ['option', ...HOSTS, 'meaning'] : ['option', 'default', 'meaning']
-  const lines = rows.map((row) => {
-    const cells = differ ? HOSTS.map((host) => cell(row, host)) : [code(row.hosts.Node)]
-    return `| \`${row.name}\` | ${[...cells, brief(row.text)].join(' | ')} |`
-  })
+  const lines = rows.flatMap((some, i) => [
+    ...(names.length > 1
+      ? [
+          `| **\`${takes[names[i]]}\`** | ${head
+            .slice(2)
+            .map(() => '|')
+            .join(' ')} |`,
+        ]
+      : []),
+    ...some.map((row) => {
+      const cells = differ ? HOSTS.map((host) => cell(row, host)) : [code(row.hosts.Node)]
+      return `| \`${row.name}\` | ${[...cells, brief(row.text)].join(' | ')} |`
+    }),
+  ])
   return [`## ${title}`, '', intro, '', `| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...lines, ''].join(
     '\n',
   )

@@ -27,9 +27,15 @@ const table = (head, rows) =>
 /** @returns {Map<string, any[]>} in the order of the first of each */
 const grouped = (rows, nameOf) => Map.groupBy(rows, nameOf)
 
-/** A table under a heading for each group. */
-const sections = (rows, nameOf, draw) =>
-  [...grouped(rows, nameOf)].map(([title, some]) => `### ${title}\n\n${draw(some)}`).join('\n\n')
+/** A table with a row above each group that names it. */
+const inGroups = (head, rows, nameOf, draw) =>
+  table(
+    head,
+    [...grouped(rows, nameOf)].flatMap(([title, some]) => [
+      [`**${title}**`, ...head.slice(1).fill('')],
+      ...some.map(draw),
+    ]),
+  )
 
 const shown = ({ method, path }) => `${method} ${path}`
 
@@ -42,12 +48,8 @@ function endpoints(rows) {
     )
     return [...good, ...bad].join('<br>')
   }
-  const draw = (list) =>
-    table(
-      ['endpoint', 'scope', 'does', 'answers'],
-      list.map((row) => [code(shown(row)), row.scope ? code(row.scope) : '', words(row.summary), answersOf(row)]),
-    )
-  return sections(rows, ({ tag }) => tag, draw)
+  const draw = (row) => [code(shown(row)), row.scope ? code(row.scope) : '', words(row.summary), answersOf(row)]
+  return inGroups(['endpoint', 'scope', 'does', 'answers'], rows, ({ tag }) => tag, draw)
 }
 
 /** Every type with the endpoints that give it. `common`: types that any may give. */
@@ -88,16 +90,12 @@ function fields({ properties, required = [] }, all, isInput) {
 }
 
 function flags(rows) {
-  const draw = (list) =>
-    table(
-      ['flag', 'default', 'meaning'],
-      list.map(({ flag, placeholder, default: standard, help, key }) => [
-        code(placeholder ? `${flag} ${placeholder}` : flag),
-        words(standard),
-        words(`${help}${key === undefined ? '. Not in the file' : ''}`),
-      ]),
-    )
-  return sections(rows, ({ group }) => group, draw)
+  const draw = ({ flag, placeholder, default: standard, help, key }) => [
+    code(placeholder ? `${flag} ${placeholder}` : flag),
+    words(standard),
+    words(`${help}${key === undefined ? '. Not in the file' : ''}`),
+  ]
+  return inGroups(['flag', 'default', 'meaning'], rows, ({ group }) => group, draw)
 }
 
 const commands = (list) =>
@@ -106,15 +104,22 @@ const commands = (list) =>
     list.map(({ name, takes, summary }) => [code(['redrive', name, takes].filter(Boolean).join(' ')), words(summary)]),
   )
 
-/** Rows with one rule, use and source are one: which of them holds an address makes no difference. */
+const distinct = (list) => [...new Set(list)].join('; ')
+
+/** Ranges of one rule are a row, those of IPv4 and of IPv6 apart: which of them holds an address makes no difference. */
 function ranges(list) {
-  const rows = [...grouped(list, ({ rule, use, source, v4At }) => [rule, use, source, v4At].join('\n')).values()]
+  const rows = [...grouped(list, ({ rule, cidr }) => `${rule} ${cidr.includes(':')}`).values()]
   return table(
     ['range', 'rule', 'use', 'source'],
     rows.map((same) => {
-      const [{ rule, use, source, v4At }] = same
+      const [{ rule, v4At }] = same
       const isInside = v4At === undefined ? '' : ': judged by the IPv4 address inside'
-      return [codes(same.map(({ cidr }) => cidr)), code(rule), words(`${use}${isInside}`), words(source)]
+      return [
+        codes(same.map(({ cidr }) => cidr)),
+        code(rule),
+        words(`${distinct(same.map(({ use }) => use))}${isInside}`),
+        words(distinct(same.map(({ source }) => source))),
+      ]
     }),
   )
 }

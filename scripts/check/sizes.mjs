@@ -8,8 +8,7 @@ import { StepError } from '../lib/steps.mjs'
 import { measurePages } from './pages.mjs'
 
 /**
- * The sizes of a page with `RetryQueue` and `wrapFetch`. A limit holds for each bundler. `loaded` and `by` say when and by whom, for the
- * table of docs/testing.md.
+ * The sizes of a page with `RetryQueue` and `wrapFetch`. A limit holds for each bundler. `loaded` and `by` say when and by whom.
  */
 const columns = [
   {
@@ -200,18 +199,6 @@ const bundler = ({ bundler }) => bundler
 
 const line = (cells) => `| ${cells.join(' | ')} |`
 
-/** The table of docs/testing.md: what has a limit, and no measured figure. */
-const limitsText = (parts) =>
-  [
-    '',
-    line(['part', 'loaded', 'by', 'aim', 'limit']),
-    '|---|---|---|---:|---:|',
-    ...parts
-      .filter(({ limit }) => limit !== undefined)
-      .map(({ what, loaded = 'at once', by, aim, limit }) => line([what, loaded, by, number(aim), number(limit)])),
-    '',
-  ].join('\n')
-
 /** Other libraries for pages, each as its documentation imports it, in the order of the README's columns. */
 const peers = [
   "export { default } from 'ky'",
@@ -259,7 +246,7 @@ function isAlike(text, said) {
 const between = (mark) => new RegExp(`(<!-- ${mark} -->\\n)([\\s\\S]*)(<!-- /${mark} -->)`)
 
 /** Holds what a page says in the second group of `marks` against `text`, or writes it there. */
-function checkPage(page, marks, text, isRight) {
+function checkPage(page, marks, text) {
   const file = at(page)
   const whole = readFileSync(file, 'utf8')
   const said = marks.exec(whole)?.[2]
@@ -271,7 +258,7 @@ function checkPage(page, marks, text, isRight) {
     )
     return
   }
-  if (!isRight(text, said)) {
+  if (!isAlike(text, said)) {
     throw new StepError(`what ${page} says of sizes is not this; run: npm run check -- --write\n${text}`)
   }
 }
@@ -296,8 +283,7 @@ export async function checkSizes() {
   if (over.length > 0) throw new StepError(`${table}\nover the limit: ${over.map(({ what }) => what).join(', ')}`)
   const shown = entries.filter(({ isShown = true }) => isShown)
   const vite = pages.find((page) => page.bundler === 'Vite')
-  checkPage('README.md', new RegExp(`(\\n)(\\| ${WEIGHT} \\|.*\\n)()`), await weightRow(vite), isAlike)
-  checkPage('docs/packaging.md', between('sizes'), sizesText(pages, shown), isAlike)
-  checkPage('docs/testing.md', between('limits'), limitsText([...columns, ...entries]), (text, said) => text === said)
+  checkPage('README.md', new RegExp(`(\\n)(\\| ${WEIGHT} \\|.*\\n)()`), await weightRow(vite))
+  checkPage('docs/packaging.md', between('sizes'), sizesText(pages, shown))
   return table
 }

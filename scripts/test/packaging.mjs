@@ -1,4 +1,4 @@
-// The tarball in throw-away consumers. A run ends with a table, a line each; docs/packaging.md holds the one of a whole run,
+// The tarball in throw-away consumers. A run ends with a table, a line each; tests/packaging/results.md holds the one of a whole run,
 // and what is measured is held to it. `--all`: also those that are not npm packages of everybody's; `--write`: writes that file.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -7,7 +7,7 @@ import { StepError } from '../lib/steps.mjs'
 import { vitest } from './suites.mjs'
 
 const linesFile = at('target', 'test', 'packaging.ndjson')
-const page = at('docs', 'packaging.md')
+const page = at('tests', 'packaging', 'results.md')
 const MARKS = /(<!-- consumers -->\n)[\s\S]*(<!-- \/consumers -->)/
 /** Another compiler makes another module, another bundler another bundle. */
 const TOLERANCE = 0.05
@@ -47,7 +47,7 @@ function differences(lines) {
   })
   if (differ.length === 0) return undefined
   const names = differ.map((line) => `  ${row(cells(line))}`).join('\n')
-  return `docs/packaging.md says something else of\n${names}\nrun: npm run test:packaging -- --all --write`
+  return `tests/packaging/results.md says something else of\n${names}\nrun: npm run test:packaging -- --all --write`
 }
 
 function write(lines) {

@@ -11,11 +11,22 @@ const guide: readonly Item[] = [
     text: 'Start',
     items: [
       page('First retry', '/guide/first-retry'),
-      page('Await, defer or enqueue', '/choosing'),
       page('A form that works offline', '/guide/offline'),
       page('Webhooks from Node', '/guide/node'),
       page('A Worker', '/workers'),
       page('The retry service', '/service'),
+    ],
+  },
+  {
+    text: 'Concepts',
+    items: [
+      page('Await, defer or enqueue', '/choosing'),
+      page('At least once', '/concepts/at-least-once'),
+      page('Keys', '/concepts/keys'),
+      page('Lanes', '/concepts/lanes'),
+      page('Leases', '/concepts/leases'),
+      page('Gates', '/concepts/gates'),
+      page('Glossary', '/glossary'),
     ],
   },
   {
@@ -67,17 +78,6 @@ const guide: readonly Item[] = [
     ],
   },
   {
-    text: 'Concepts',
-    items: [
-      page('At least once', '/concepts/at-least-once'),
-      page('Keys', '/concepts/keys'),
-      page('Lanes', '/concepts/lanes'),
-      page('Leases', '/concepts/leases'),
-      page('Gates', '/concepts/gates'),
-      page('Glossary', '/glossary'),
-    ],
-  },
-  {
     text: 'Reference',
     items: [
       page('Options', '/options'),
@@ -97,7 +97,6 @@ const guide: readonly Item[] = [
       page('Invariants', '/invariants'),
       page('Storms', '/storms'),
       page('Benchmarks', '/benchmarks'),
-      page('Testing', '/testing'),
       page('Security', '/security'),
       page('Decisions', '/adr/'),
     ],

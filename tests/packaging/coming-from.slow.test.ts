@@ -1,4 +1,4 @@
-// Every snippet of docs/coming-from.md is run as it stands, before and after, against a server whose first answer is a 503.
+// Every snippet of docs/coming-from.md is run, before and after, against a server whose first answer is a 503.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,16 +9,28 @@ import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
+import { blocksOf } from './snippets.ts'
 
 const text = readFileSync(join(root, 'docs', 'coming-from.md'), 'utf8')
 
+const under = (heading: string): readonly string[] =>
+  blocksOf(text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '', 'js')
+
 /** The snippets under a heading: before, and after. */
 function snippets(heading: string): readonly [string, string] {
-  const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? ''
-  const found = [...section.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '')
+  const found = under(heading)
   expect(found, `snippets under ${heading}`).toHaveLength(2)
   return found as [string, string]
 }
+
+/** The one snippet that is left of a section whose code was another page's before, or differed by an import. */
+function only([code = '', ...others]: readonly string[]): string {
+  expect(others).toEqual([])
+  return code
+}
+
+const before = (code: string): string => code.replace(/'[^']+' \/\/ was: ('[^']+')/, '$1')
+const serwists = only(under('Serwist'))
 
 const inNode: readonly (readonly [string, readonly string[], string])[] = [
   ['axios-retry', ['axios', 'axios-retry', 'is-retry-allowed'], 'attempt 2'],
@@ -28,7 +40,7 @@ const inNode: readonly (readonly [string, readonly string[], string])[] = [
 ]
 
 test('there is no snippet that no test runs', () => {
-  expect(text.match(/```js\n/g)).toHaveLength(2 * (inNode.length + 2))
+  expect(text.match(/```js\n/g)).toHaveLength(2 * inNode.length + 2)
 })
 
 for (const [heading, modules, answer] of inNode) {
@@ -45,11 +57,11 @@ for (const [heading, modules, answer] of inNode) {
 const html = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="/main.js"></script>'
 const registered = `${html}<script type="module">await navigator.serviceWorker.register('/sw.js')</script>`
 
-test('Workbox background sync, before: a request without an answer waits in its database', async () => {
+test('a service worker of Workbox: a request without an answer waits in its database', async () => {
   using project = consumer({
     'dist/index.html': registered,
     'dist/main.js': '',
-    'sw.js': snippets('Workbox background sync')[0],
+    'sw.js': before(blocksOf(readFileSync(join(root, 'docs', 'compat-workbox.md'), 'utf8'), 'js')[0] ?? ''),
   })
   for (const name of ['workbox-background-sync', 'workbox-core', 'idb']) link(project, name)
   const define = { 'process.env.NODE_ENV': '"production"' }
@@ -70,7 +82,7 @@ test('Workbox background sync, before: a request without an answer waits in its 
 })
 
 test('Workbox background sync, after: in a page', async () => {
-  using project = consumer({ 'dist/index.html': html, 'main.js': snippets('Workbox background sync')[1] })
+  using project = consumer({ 'dist/index.html': html, 'main.js': only(under('Workbox background sync')) })
   await esbuilt(project)
   await using server = await flakyServer(join(project.folder, 'dist'))
   await using browser = await launch()
@@ -81,8 +93,8 @@ test('Workbox background sync, after: in a page', async () => {
 })
 
 /** A page under a service worker that is one of the snippets, and a server that can go away. */
-async function serwist(which: 0 | 1) {
-  using project = consumer({ 'sw.js': snippets('Serwist')[which], 'dist/none': '' })
+async function serwist(code: string) {
+  using project = consumer({ 'sw.js': code, 'dist/none': '' })
   for (const name of ['serwist', '@serwist/utils', 'idb']) link(project, name)
   const define = { 'process.env.NODE_ENV': '"production"' }
   await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife', define })
@@ -128,13 +140,13 @@ async function serwist(which: 0 | 1) {
 }
 
 test('Serwist, before: a request without an answer waits in its database, or is sent without a key', async () => {
-  const { site, waiting } = await serwist(0)
+  const { site, waiting } = await serwist(before(serwists))
   await expect.poll(async () => (await waiting()) + site.keys.length, { timeout: 20_000 }).toBe(1)
   expect(site.keys.filter((key) => key !== undefined)).toEqual([])
 })
 
 test('Serwist, after: redrive sends it, under a key, and Serwist has nothing of it', async () => {
-  const { site, waiting } = await serwist(1)
+  const { site, waiting } = await serwist(serwists)
   await expect.poll(() => site.keys, { timeout: 40_000 }).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
   expect(await waiting()).toBe(0)
 })

@@ -75,6 +75,7 @@ globalThis.fetch = (input, init) => {
 }
 `
 
+const [before = ''] = blocksOf(page, 'js')
 const sections = page
   .split(/^## /m)
   .slice(1)
@@ -102,14 +103,15 @@ test('each library of the table has a section, a snippet and a test', () => {
   const rows = [...page.matchAll(/^\| \[(.+?)\]\(#(.+?)\)/gm)].map(([, , anchor]) => anchor)
   expect(rows).toEqual(sections.map(({ heading }) => heading.toLowerCase()))
   expect(sections.map(({ heading }) => heading)).toEqual(Object.keys(expected))
-  expect(blocksOf(page, 'js')).toHaveLength(sections.length)
+  expect(blocksOf(page, 'js')).toHaveLength(1 + sections.length)
 })
 
 test.each(sections)('$heading', async ({ heading, code }) => {
   const [packages, printed, method, path, key] = expected[heading] ?? [[], '', '', '', undefined]
   await using server = await serve()
   // got sends by itself
-  const program = heading === 'got' ? code.replaceAll('https://api.example.com', server.origin) : code
+  const there = heading === 'got' ? code.replaceAll('https://api.example.com', server.origin) : code
+  const program = `${before}${there}await queue.close()\n`
   using project = consumer({ 'main.mjs': program, 'detour.mjs': detour })
   for (const name of packages) link(project, name)
   const env = { ...plainEnv(), ORIGIN: server.origin, STRIPE_KEY: 'sk_test_1', OPENAI_API_KEY: 'sk-1' }

@@ -11,7 +11,8 @@ import { blocksOf } from './snippets.ts'
 import { tries } from './tries.ts'
 
 const page = readFileSync(join(root, 'docs', 'middleware.md'), 'utf8')
-const ran = new Set<string>()
+const [queue = ''] = blocksOf(page, 'js')
+const ran = new Set([queue])
 
 /** The one snippet under a heading. */
 function snippet(heading: string): string {
@@ -59,7 +60,7 @@ async function outbound(name: string): Promise<undefined> {
   const code = snippet(`Outbound in ${name}`)
     .replaceAll('https://api.example.com', `${api.origin}/api`)
     .replace('3000', String(port))
-  using project = consumer({ 'main.mjs': code, 'ready.mjs': ready })
+  using project = consumer({ 'main.mjs': code, 'ready.mjs': ready, 'queue.js': queue })
   await using _ = await service(project)
   const order = () => fetch(`http://localhost:${port}/orders`, { method: 'POST', headers: json, body: '{"id":"A-1"}' })
   const kept = await order()
@@ -75,7 +76,7 @@ async function outbound(name: string): Promise<undefined> {
 async function inbound(name: string): Promise<undefined> {
   const port = await freePort()
   const code = snippet(`Inbound in ${name}`).replaceAll('3000', String(port))
-  using project = consumer({ 'main.mjs': code, 'ready.mjs': ready, 'orders.js': orders })
+  using project = consumer({ 'main.mjs': code, 'ready.mjs': ready, 'orders.js': orders, 'queue.js': queue })
   await using running = await service(project)
   const put = { method: 'PUT', headers: json, body: '{"total":3}' }
   const kept = await fetch(`http://localhost:${port}/orders/A-1`, put)

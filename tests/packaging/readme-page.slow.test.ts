@@ -13,7 +13,7 @@ import { type FlakyServer, flakyServer } from './flaky-server.ts'
 import { snippet } from './snippets.ts'
 
 const page = `<!doctype html><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,">
-<form><input name="place"><button>Send</button></form><script type="module" src="/main.js"></script>`
+<script type="module" src="/main.js"></script>`
 
 const browser = duringTests(() => launch())
 
@@ -44,16 +44,6 @@ async function open(word: string, api?: string): Promise<Tab> {
   await tab.goto(site.origin)
   return { page: tab, said, site }
 }
-
-test('the recipe of the offline form', async () => {
-  const { page: tab, said, site } = await open('registerBackgroundSync')
-  await tab.fill('input', 'Bridge')
-  await tab.click('button')
-  await tab.waitForSelector('form[data-report="SUCCEEDED"]', { state: 'attached' })
-  expect(await tab.inputValue('input')).toBe('')
-  expect(site.hits('/api/reports')).toBe(2)
-  expect(said).toEqual([])
-})
 
 test.each([
   ['fetch', 'wrapFetch(new RetryQueue())', '/orders/1', ['200']],

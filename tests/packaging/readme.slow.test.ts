@@ -13,7 +13,7 @@ import { blocks, blocksOf, snippet, snippets } from './snippets.ts'
 import { workerd, workerModules } from './worker-bundle.ts'
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(9)
+  expect(snippets).toHaveLength(7)
 })
 
 const each = (words: RegExp) => expect.stringMatching(words)
@@ -22,7 +22,6 @@ test.each<[string, word: string, path: string, lines: readonly unknown[]]>([
   ['fetch', 'wrapFetch(new RetryQueue())', '/orders/1', ['200']],
   ['Axios', 'attachToAxios(', '/orders', ['attempt 2']],
   ['one queue for many machines', 'redisStore({', '/orders', ['relaxed', 'SUCCEEDED']],
-  ['enqueue, go on, look later', 'deadLetters', '/events', ['SUCCEEDED 200', '202 memory']],
   [
     'one after another',
     'presets',

@@ -1,5 +1,5 @@
 // `npm run wild -- [words]`: real servers and libraries on the loopback, each asked by plain HTTP and then by a queue with its defaults; the
-// table of docs/wild.md is what came of it. `words`: the rows with one of them in their name; all others stay as they are.
+// table of tests/wild/results.md is what came of it. `words`: the rows with one of them in their name; all others stay as they are.
 import { main, StepError, step, tell } from '../../scripts/lib/steps.mjs'
 import { cases, shown, tellingHeaders } from './cases.mjs'
 import gateways from './rows/gateways.mjs'

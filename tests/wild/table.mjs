@@ -1,8 +1,8 @@
-// The table of docs/wild.md. A run of a few rows replaces their lines alone.
+// The table of tests/wild/results.md, which docs/wild.md sums up. A run of a few rows replaces their lines alone.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { at } from '../../scripts/lib/paths.mjs'
 
-const page = at('docs', 'wild.md')
+const page = at('tests', 'wild', 'results.md')
 const block = /(<!-- wild -->\n)([\s\S]*?)(<!-- \/wild -->)/
 const head = ['server', 'case', 'it sends', 'redrive', 'right', 'guess', 'last run']
 

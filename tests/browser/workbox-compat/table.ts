@@ -1,4 +1,4 @@
-/** The tables of docs/compat-workbox.md, made of the cases. */
+/** The table of docs/compat-workbox.md, made of the cases. */
 import { cases } from './cases.ts'
 import type { Case } from './kit.ts'
 
@@ -12,12 +12,6 @@ export function differencesTable(): string {
     return differs ? [row(`${aboutOf(each)}: ${name}`, differs.workbox, differs.redrive, differs.why)] : []
   })
   return [row('case', 'Workbox', 'redrive', 'why'), row('---', '---', '---', '---'), ...rows].join('\n')
-}
-
-/** The cases that end the same. */
-export function sameTable(): string {
-  const rows = cases.flatMap((each) => (each.differs ? [] : [row(aboutOf(each), each.name)]))
-  return [row('', 'ends as in Workbox'), row('---', '---'), ...rows].join('\n')
 }
 
 /** How many there are of both, in words. */

@@ -1,6 +1,6 @@
 /**
  * What processes on one Redis are held to, by what callers were told, what processes wrote down of their leases, what the server saw
- * and what the store holds. Numbers H1 to H14 name the checks; H13 is that of the service (tests/faults/service).
+ * and what the store holds.
  */
 
 import type { Visit } from '../../servers/start.mjs'

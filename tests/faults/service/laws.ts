@@ -1,6 +1,6 @@
 /**
- * The laws that a run of the service is held to, by what clients were told, what the target saw and what the API lists. H1 to H14 are numbered as
- * in docs/testing.md; a service tells no tokens, so H4 and H5 are judged by visits and by the story of each task.
+ * The laws that a run of the service is held to, by what clients were told, what the target saw and what the API lists. Numbers
+ * are those of tests/faults/redis/laws.ts; a service tells no tokens, so H4 and H5 are judged by visits and by the story of each task.
  */
 
 import type { Visit } from '../../servers/start.mjs'

@@ -5,7 +5,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
-import { channelOf, keysOf, messagesOf } from '../../../js/stores/redis/scripts.ts'
+import { channelOf, messagesOf } from '../../../js/stores/redis/scripts.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, redisProgram, startCluster, startServer, valkeyProgram } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
@@ -35,18 +35,6 @@ test('they are those of the commands that scripts and store use, and of what cli
   const ofClients = granted.filter((name) => /^(client\||s(un)?subscribe)/.test(name))
   expect(used.size).toBeGreaterThan(20)
   expect([...used, ...ofClients].sort()).toEqual([...granted].sort())
-})
-
-test('the page has each key of a store in its table', () => {
-  const rows = [...page.matchAll(/^\| ((?:`\w`(?:, )?)+) \| (?:string|hash|sorted)/gm)].map(
-    ([, letters = '']) => letters,
-  )
-  const letters = rows.flatMap((row) => row.match(/\w/g) ?? [])
-  expect(letters.sort()).toEqual(
-    keysOf(NAME)
-      .map((key) => key.slice(-1))
-      .sort(),
-  )
 })
 
 async function setUser(server: RedisServer, ...more: readonly string[]): Promise<void> {

@@ -36,7 +36,10 @@ const snippet = (heading: string, name = 'orders.test.js'): string => {
 
 const ESM = '{ "type": "module" }'
 const esm = (heading: string): Files => ({ 'package.json': ESM, 'orders.js': orders, ...sections.get(heading) })
-const cjs = (heading: string): Files => ({ 'package.json': '{}', 'orders.js': orders, ...sections.get(heading) })
+/** As the page says it: the test of Vitest without its import, and with `jest` for `vi`. */
+const jestTest = snippet('Vitest')
+  .replace(/^import .*'vitest'\n/m, '')
+  .replaceAll('vi', 'jest')
 
 /** `node_modules/.bin` of a consumer, which `npx` looks into. */
 const node = (file: string, ...args: readonly string[]) => [process.execPath, file, ...args] as const
@@ -74,7 +77,7 @@ const plainJest: Files = {
   'orders.js': required(orders)
     .replace('export const queue', 'const queue')
     .replace('export async function order', 'exports.order = async function order'),
-  'orders.test.js': required(snippet('Jest')),
+  'orders.test.js': required(jestTest),
 }
 const typed: Files = {
   'package.json': '{}',
@@ -82,7 +85,7 @@ const typed: Files = {
     '{ "compilerOptions": { "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "strict": true, "types": ["jest", "node"] } }',
   'jest.config.js': "module.exports = { preset: 'ts-jest' }",
   'orders.ts': orders.replace('order(id)', 'order(id: number)'),
-  'orders.test.ts': snippet('Jest'),
+  'orders.test.ts': jestTest.replace('./orders.js', './orders'),
 }
 /** jsdom has no fetch and no Response: what a user of it writes by hand. */
 const byHand: Files = {
@@ -179,7 +182,10 @@ const rows: readonly Row[] = [
   vitestRow(tool.undici, 'in node', esm('MockAgent')),
   vitestRow(installed('moxios', 'moxios'), 'in node', { ...esm('nock'), 'orders.test.js': moxios }),
   jestRow('default settings', plainJest),
-  jestRow('babel-jest', cjs('Jest')),
+  jestRow('babel-jest', {
+    ...{ 'package.json': '{}', 'orders.js': orders, 'orders.test.js': jestTest },
+    ...sections.get('Jest'),
+  }),
   jestRow('ts-jest', typed),
   jestRow('jest-environment-jsdom', byHand, '--env=jsdom'),
   jestRow('jest-environment-jsdom, axios-mock-adapter', byAxios, '--env=jsdom'),
@@ -191,11 +197,11 @@ const rows: readonly Row[] = [
   },
   {
     ...{ tool: installed('Deno', 'deno'), what: 'deno test', says: /1 passed \| 0 failed/, linked: ['@types/node'] },
-    files: { ...esm('Deno'), 'package.json': '{ "type": "module", "devDependencies": { "@types/node": "*" } }' },
+    files: { ...esm('node:test'), 'package.json': '{ "type": "module", "devDependencies": { "@types/node": "*" } }' },
     words: [program('@deno', 'deno', 'DENO_PATH'), 'test', '--no-remote', '--allow-all'],
   },
   {
-    ...{ tool: installed('Bun', 'bun'), what: 'bun test', files: esm('Bun'), says: /1 pass\b/ },
+    ...{ tool: installed('Bun', 'bun'), what: 'bun test', files: vitestFiles, says: /1 pass\b/ },
     words: [program('@oven', 'bin/bun', 'BUN_PATH'), 'test'],
   },
   {
@@ -237,12 +243,21 @@ async function freePort(): Promise<number> {
 
 tries(installed('Playwright', '@playwright/test'), 'playwright test', async () => {
   const port = await freePort()
-  const settings = `use: { launchOptions: ${JSON.stringify({ executablePath: chromiumPath(), args: quiet })},`
-  const config = snippet('Playwright', 'playwright.config.js')
-    .replaceAll('5173', String(port))
-    .replace('npx vite', `node ${join(root, 'node_modules', 'vite', 'bin', 'vite.js')}`)
-    .replace('use: {', settings)
-  using project = consumer({ ...esm('Playwright'), 'playwright.config.js': config }, consumersFolder)
+  const html = `<!doctype html><script type="module">
+    import { order } from './orders.js'
+    document.body.textContent = (await order(1)).sku
+  </script>`
+  const url = `http://127.0.0.1:${port}`
+  const vite = `node ${join(root, 'node_modules', 'vite', 'bin', 'vite.js')} --host 127.0.0.1 --port ${port} --strictPort`
+  const settings = {
+    use: { baseURL: url, launchOptions: { executablePath: chromiumPath(), args: quiet } },
+    webServer: { command: vite, url },
+  }
+  const config = `export default ${JSON.stringify(settings)}`
+  using project = consumer(
+    { ...esm('Playwright'), 'index.html': html, 'playwright.config.js': config },
+    consumersFolder,
+  )
   const cli = join(modules, '@playwright', 'test', 'cli.js')
   expect(await outputOf(project, node(cli, 'test', '--reporter=line'))).toMatch(/1 passed/)
   return undefined
