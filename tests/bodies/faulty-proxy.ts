@@ -1,8 +1,7 @@
 /** A proxy in front of a bucket that answers as a bad day does. What it lets through it lets through as it is, Host and signature included. */
 
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { onLoopback } from '../loopback.ts'
 
 /** One request, with the answer that the bucket has given to it. */
 export interface Passing {
@@ -42,7 +41,7 @@ export interface FaultyProxy {
 export async function faultyProxy(target: string): Promise<FaultyProxy> {
   const passed: Passing[] = []
   const state: { fault: Fault; onAnswer: FaultyProxy['onAnswer'] } = { fault: 'none', onAnswer: undefined }
-  const server = createServer((asked, answer) => {
+  const origin = await onLoopback((asked, answer) => {
     const { fault } = state
     if (fault === 'busy' || fault === 'no bucket') refuse(asked, answer, fault)
     else if (fault === 'cut') asked.socket.destroy()
@@ -65,12 +64,7 @@ export async function faultyProxy(target: string): Promise<FaultyProxy> {
     onward.on('error', () => answer.destroy())
     asked.pipe(onward)
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, passed })
+  return Object.assign(state, { url: origin, passed })
 }
 
 const CODES = { busy: [503, 'SlowDown'], 'no bucket': [404, 'NoSuchBucket'] } as const

@@ -1,9 +1,8 @@
 // Credentials of roles, as the SDK of AWS finds them: of a pod's web identity, and of the instance that the service runs on.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { folder, json, post, start } from '../js/service/program.ts'
+import { onLoopback } from '../loopback.ts'
 import { faultyProxy } from './faulty-proxy.ts'
 import { BUCKET, KEY, type S3Server, startMoto, startS3sFs } from './servers.ts'
 import { target } from './target.ts'
@@ -43,7 +42,7 @@ test('those of a web identity are exchanged for a session, which signs', async (
 
 test('those of an instance are asked for by its metadata service, once, and sign', async () => {
   const asked: string[] = []
-  const metadata = createServer((request, response) => {
+  const metadata = await onLoopback((request, response) => {
     asked.push(`${request.method} ${request.url}`)
     const isToken = request.method === 'PUT' && request.url === '/latest/api/token'
     const isKnown = isToken || request.headers['x-aws-ec2-metadata-token'] === 'a token of the instance'
@@ -56,12 +55,9 @@ test('those of an instance are asked for by its metadata service, once, and sign
       response.end(JSON.stringify({ Code: 'Success', AccessKeyId, SecretAccessKey, Token: 'a session', Expiration }))
     }
   })
-  await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void metadata.close())
-  const { port } = metadata.address() as AddressInfo
   // this one verifies signatures
   const { status, sessions } = await deliver(await startS3sFs(), folder(), {
-    AWS_EC2_METADATA_SERVICE_ENDPOINT: `http://127.0.0.1:${port}`,
+    AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata,
   })
   expect(status).toBe(201)
   expect(new Set(sessions)).toEqual(new Set(['a session']))

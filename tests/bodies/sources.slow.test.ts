@@ -1,8 +1,6 @@
 // Bodies that callers have in buckets of their own: `bodyRef: s3://BUCKET/KEY`.
 import { createHash, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
@@ -12,6 +10,7 @@ import { s3Bucket } from '../../js/service/bodies/s3-bucket.ts'
 import { eventually } from '../js/eventually.ts'
 import { tokenFor } from '../js/service/api/setup.ts'
 import { folder, json, post, start } from '../js/service/program.ts'
+import { onLoopback } from '../loopback.ts'
 import { type Fault, faultyProxy } from './faulty-proxy.ts'
 import { BUCKET, startMoto, startS3sFs } from './servers.ts'
 import { target } from './target.ts'
@@ -197,13 +196,10 @@ test('a task whose bucket is taken out of the settings waits unsent until it is 
 test('a signature covers the object', async () => {
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   const verified: unknown[] = []
-  const server = createServer(async (request, response) => {
+  const origin = await onLoopback(async (request, response) => {
     verified.push(new Webhook(secret).verify(await text(request), request.headers as Record<string, string>))
     response.end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { task, put, ended } = await setup({ env: { HOOK: secret }, targets: [origin] })
   await put('for/all/a', Buffer.from('{"pieces":1}'))
   const given = { targetUrl: origin, bodyRef: `s3://${BUCKET}/for/all/a`, signing: 'hooks' }

@@ -1,9 +1,7 @@
 /** A target that hashes what it is sent and keeps none of it. */
 
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { onLoopback } from '../loopback.ts'
 
 export interface Heard {
   readonly key: string | undefined
@@ -15,7 +13,7 @@ export interface Heard {
 
 export async function target(): Promise<{ readonly url: string; readonly heard: readonly Heard[] }> {
   const heard: Heard[] = []
-  const server = createServer((request, response) => {
+  const origin = await onLoopback((request, response) => {
     const hash = createHash('sha256')
     let bytes = 0
     request.on('data', (part: Buffer) => {
@@ -29,10 +27,5 @@ export async function target(): Promise<{ readonly url: string; readonly heard: 
       if (isWhole) response.end()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard }
+  return { url: `${origin}/`, heard }
 }

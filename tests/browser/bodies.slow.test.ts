@@ -1,9 +1,10 @@
 /** Bodies that only a real page has: files of the user's disk, and what a frame of the page has made. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
+import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { launch } from './chromium.ts'
 import { labOrigin, openLab } from './lab.ts'
@@ -18,8 +19,7 @@ test.each<[what: string, change: (path: string) => void, inForm: 'named' | 'sent
   ['deleted', (path) => rmSync(path), 'named'],
 ])('the error of a file that was %s since it was picked names it', async (_, change, inForm) => {
   await using context = await browser.newContext()
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-files-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = freshFolder()
   const paths = ['kept.txt', 'report.txt'].map((name) => join(folder, name))
   for (const path of paths) writeFileSync(path, 'as picked')
   const page = await openLab(context, origin)

@@ -1,24 +1,19 @@
 /** The form in Firefox, which has no Background Sync: the page itself sends what was written while there was no network. */
 
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'puppeteer-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { formServer } from '../../examples/offline-form/server.mjs'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
+import { listening } from '../loopback.ts'
 import { launchFirefox } from './firefox.ts'
 
 const browser = duringTests(() => launchFirefox())
 
 async function site() {
-  const server = formServer({ latencyMs: 50 }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const server = formServer({ latencyMs: 50 })
+  onTestFinished(() => server.closeAllConnections())
+  const url = `${await listening(server)}/`
   const received = async (): Promise<readonly object[]> => (await fetch(`${url}api/reports`)).json()
   return { url, received }
 }

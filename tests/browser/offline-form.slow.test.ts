@@ -2,14 +2,13 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { formServer } from '../../examples/offline-form/server.mjs'
 import { duringTests } from '../during.ts'
+import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { here, launch, launchOn } from './chromium.ts'
 
@@ -76,8 +75,7 @@ async function open(context: BrowserContext, url: string): Promise<Page> {
 }
 
 test('S1 written without a network, the browser closed, opened again without one: delivered once there is one, once', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'offline-form-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const folder = freshFolder()
   const { url, received, leave, comeBack } = await site()
   const photo = here('../../docs/outage.svg')
 

@@ -2,12 +2,11 @@
  * A store that does not wait for the disk: what it said is kept outlives the page and the browser. That it may not outlive a loss of power
  * cannot be tried here.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+
 import { expect, onTestFinished, test } from 'vitest'
 import type { Browser, Tab } from '../faults/browser/browser.ts'
 import { startChromium } from '../faults/browser/chromium.ts'
+import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { labOrigin } from './lab.ts'
 
@@ -40,8 +39,7 @@ async function start(profile: string): Promise<Browser> {
 }
 
 test('S1 what was taken without a wait for the disk is there after the browser was killed', async () => {
-  const profile = mkdtempSync(join(tmpdir(), 'redrive-relaxed-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 3 }))
+  const profile = freshFolder()
   let accepted: readonly string[] = []
   for (let life = 0; life < 3; life++) {
     const browser = await start(profile)

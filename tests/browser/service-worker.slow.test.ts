@@ -1,11 +1,9 @@
 /** A service worker in a real Chromium: when it is woken, what it sends, and in whose name. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { duringTests } from '../during.ts'
+import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { launch, launchOn } from './chromium.ts'
 import { goOffline, leave, newDevice, store, syncSite, type Visit, visit } from './sync-site.ts'
@@ -21,8 +19,7 @@ declare global {
 const bodies = () => site.seen.map(({ body }) => body).sort()
 
 test('the browser itself wakes it, once it has been asked and the page is gone', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'background-sync-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const folder = freshFolder()
   const context = await launchOn(folder)
   onTestFinished(() => context.close())
   site.answer = { status: 503 } // until the page is gone

@@ -2,14 +2,13 @@
  * The day of the change, in a browser that is killed on it: a site's service worker with Workbox has queued requests while there was no
  * network, a new one with `redrive/compat/workbox` takes over, and in the middle of that all processes of the browser are killed.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { bundleForPage } from '../bundle.ts'
 import type { Browser, Tab } from '../faults/browser/browser.ts'
 import { startChromium } from '../faults/browser/chromium.ts'
+import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { listenDuringTests, type Origin } from './origins.ts'
 
@@ -128,8 +127,7 @@ const WATCH = `(async () => {
 async function offline(
   headers: object = {},
 ): Promise<{ readonly profile: string; readonly browser: Browser; readonly tab: Tab }> {
-  const profile = mkdtempSync(join(tmpdir(), 'redrive-change-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 3 }))
+  const profile = freshFolder()
   const browser = await start(profile)
   const tab = await visit(browser)
   const statuses = await tab.run(`(async () => {

@@ -33,21 +33,6 @@ test.each<[when: string, script: (server: ScriptedServer) => unknown, at: number
   expect(events.names()).toEqual(told)
 })
 
-test('during attempt 2 whose fetch does not listen: the caller still learns at once', async () => {
-  let attempts = 0
-  const fetch = () => {
-    attempts++
-    return attempts === 1 ? Promise.resolve(new Response(null, { status: 503 })) : new Promise<Response>(() => {})
-  }
-  const { queue, clock } = await setup({ fetch })
-  const controller = new AbortController()
-  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.advance(1_000)
-  controller.abort(LEFT)
-  await clock.settle()
-  expect(answer.error).toBe(LEFT)
-})
-
 test('after success: nothing happens to the answer', async () => {
   const { queue, server, clock } = await setup()
   server.reply(503).reply(200, {}, 'done')
@@ -57,20 +42,6 @@ test('after success: nothing happens to the answer', async () => {
   const response = await answer
   controller.abort(LEFT)
   expect(await response.text()).toBe('done')
-})
-
-test('while its origin is held: rejected at once, nothing is sent', async () => {
-  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
-  server.reply(503, { 'retry-after': '10' })
-  await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
-  const controller = new AbortController()
-  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.settle()
-  controller.abort(LEFT)
-  await clock.settle()
-  expect(answer.error).toBe(LEFT)
-  await clock.advance(20_000)
-  expect(server.hits).toBe(2)
 })
 
 test.each<[what: string, at: number]>([
@@ -115,18 +86,6 @@ test('the signal of a Request counts like that of init', async () => {
   controller.abort(LEFT)
   await clock.settle()
   expect(answer.error).toBe(LEFT)
-})
-
-test('AbortSignal.timeout is the caller’s abort, not an attempt’s timeout: it is not tried again', async () => {
-  const { queue, server, clock } = await setup()
-  server.hang()
-  const controller = new AbortController()
-  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.settle()
-  controller.abort(new DOMException('too slow', 'TimeoutError'))
-  await clock.advance(60_000)
-  expect(answer.error).toMatchObject({ name: 'TimeoutError', message: 'too slow' })
-  expect(server.hits).toBe(1)
 })
 
 test('no listener stays on a signal that outlives its calls', async () => {

@@ -99,22 +99,6 @@ test('a body with GET is refused as fetch refuses it, and not tried again', asyn
   expect(server.hits).toBe(0)
 })
 
-test.each<[what: string, page: object]>([
-  ['limit 0', { limit: 0 }],
-  ['limit -1', { limit: -1 }],
-  ['limit NaN', { limit: Number.NaN }],
-  ['limit as text', { limit: 'all' }],
-  ['limit 1001', { limit: 1_001 }],
-  ['a cursor that is no text', { cursor: 5 }],
-])('a page with %s is refused', async (_what, page) => {
-  const { queue, clock } = await setup()
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.settle()
-  for (const call of [queue.list(page), queue.attempts(taskId, page), queue.deadLetters.list(page)]) {
-    await expect(call).rejects.toThrow(/limit|cursor/)
-  }
-})
-
 const unsendable: readonly [what: string, init: object][] = [
   ['a method that is no token', { method: 'BAD M' }],
   ['a method that fetch forbids', { method: 'TRACE' }],
@@ -138,6 +122,7 @@ test.each<[what: string, principal: unknown, options: unknown, says: RegExp]>([
   ['a number', 7, {}, /^setPrincipal: expected null or a well-formed string such as String\(id\), got 7$/],
   ['options that are no object', 'anna', true, /^setPrincipal: expected an object, got true$/],
   ['an unknown option', 'anna', { delete: true }, /^setPrincipal\.delete: no such option/],
+  ['a during that is no function', 'anna', { during: 'login' }, /^setPrincipal\.during: expected a function/],
   ['purge as text', 'anna', { purge: 'yes' }, /^setPrincipal\.purge: expected a boolean, got 'yes'$/],
 ])('setPrincipal refuses %s, and the principal stays', async (_what, principal, options, says) => {
   const { queue, clock } = await setup({ principal: 'otto' })

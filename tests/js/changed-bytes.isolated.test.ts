@@ -14,7 +14,7 @@ import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { edit as editIdb } from './indexeddb/setup.ts'
 import { objectStorage } from './rows/object-storage.ts'
-import { closeNow, Events, NO_GATES } from './setup.ts'
+import { heard, NO_GATES } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
 import { taskOf } from './sqlite/words.ts'
 
@@ -32,9 +32,7 @@ const task = (n: number, size = 20) =>
 async function deliver(store: TaskStore, clock: FakeClock) {
   const server = scriptedServer({ clock })
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, principal: null, store, ...NO_GATES })
-  const events = new Events()
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   for (let i = 0; i < 3; i++) server.reply(200)
   await queue.ready
   await clock.advance(60_000)

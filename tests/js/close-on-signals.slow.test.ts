@@ -1,15 +1,14 @@
 // A real process with real signals: what it writes before it ends, and how it ends.
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { constants, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { constants } from 'node:os'
+import { expect, test } from 'vitest'
 import { RetryQueue } from '../../js/index.ts'
 import { closeOnSignals } from '../../js/node.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { listening } from '../loopback.ts'
 import { ended, linesOf, start } from './processes/run.ts'
+import { freshPath } from './sqlite/setup.ts'
 
 /** Sends `signals`, one after each of its first lines, and gives what it wrote from the first on. */
 async function run(words: readonly string[], signals: readonly NodeJS.Signals[]) {
@@ -68,14 +67,10 @@ test.each([
 })
 
 test('S1 an order whose first attempt runs when the signal comes, and fails, is stored before the process ends', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'close-on-signals-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const server = createServer().listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
+  const server = createServer()
   const asked = once(server, 'request')
-  const path = join(folder, 'orders.db')
-  const child = start('processes/deferring.ts', path, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const path = freshPath()
+  const child = start('processes/deferring.ts', path, `${await listening(server)}/`)
   const end = ended(child)
   const [, response] = await asked
   child.kill('SIGTERM')

@@ -1,6 +1,6 @@
 /** Keys made of the request's content: equal calls of one user within a window are one intent. */
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { instantiate } from '../../js/core/file.ts'
 import { loadCore } from '../../js/core.ts'
 import type { IdempotencyOptions } from '../../js/index.ts'
@@ -10,7 +10,7 @@ import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
-import { closeNow, Events, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { heard, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
 
 const core = await loadCore()
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -132,10 +132,8 @@ test('Axios sends it on the first attempt, too', async () => {
 function queueOf(source: EngineSource) {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const events = new Events()
   const queue = new RetryQueue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, ...content() }, source)
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   return { queue, server, clock, events }
 }
 

@@ -68,19 +68,6 @@ test('S8 an abort by the caller rejects with its reason at once and cancels the 
   expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
 })
 
-test('S8 a cancel in one process aborts the attempt of another', async () => {
-  const { open, server, clock, store } = world()
-  const a = await open()
-  const b = await open()
-  server.hang()
-  const { taskId } = await a.queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  expect(await b.queue.cancel(taskId)).toBe('requested')
-  await clock.settle()
-  expect(server.requests[0]?.signal.aborted).toBe(true)
-  expect(await store.get(taskId)).toMatchObject({ status: 'CANCELLED' })
-})
-
 test('S6 a key that another process has stored for another URL is refused, and the text says which slip it was', async () => {
   const { open } = world()
   const [one, other] = [await open(), await open()]

@@ -1,8 +1,8 @@
 /** What waits in the store and what waits in memory share one limit: whoever was kept back has its turn when there is room. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { withMethods, world } from './durable-setup.ts'
-import { forApi, ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, stub, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -57,10 +57,9 @@ test('S7 a task that time has ended in the middle of an attempt gives its place 
 
 test('L1 the network comes back while a queue that was opened without it still reads its store: what waits is claimed', async () => {
   const listeners = new Map<string, () => void>()
-  vi.stubGlobal('addEventListener', (name: string, listener: () => void) => listeners.set(name, listener))
-  vi.stubGlobal('navigator', { onLine: true })
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
+  stub({
+    addEventListener: (name: string, listener: () => void) => listeners.set(name, listener),
+    navigator: { onLine: true },
   })
   const answers: (() => void)[] = []
   let isSlow = false

@@ -1,11 +1,10 @@
 /** Several queues, each a process of its own, on one store, one server and one virtual clock. */
 
-import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
-import { closeNow, Events, NO_GATES, PLAIN_CURVE } from './setup.ts'
+import { closeNow, type Events, heard, NO_GATES, PLAIN_CURVE } from './setup.ts'
 
 export interface Process {
   readonly queue: RetryQueue
@@ -42,7 +41,6 @@ export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store
     store,
     server,
     async open(options = {}) {
-      const events = new Events()
       const policy = { ...PLAIN_CURVE, ...options.policy }
       const given = {
         clock,
@@ -55,8 +53,7 @@ export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store
         policy,
       }
       const queue = new RetryQueue(given)
-      events.listen(queue)
-      onTestFinished(() => closeNow(queue, clock))
+      const events = heard(queue, clock)
       await queue.ready
       return { queue, events }
     },

@@ -20,15 +20,18 @@ function deaf(store: MemoryStore): TaskStore {
   })
 }
 
-test('S8 a cancel by another process aborts the attempt at the next look, not at the next renewal', async () => {
-  const { open, server, clock, store } = world(deaf)
+test.each([
+  ['at once where it is heard', (store: MemoryStore) => store, 0],
+  ['at the next look where it is not, and not at the next renewal', deaf, 1_000],
+] as const)('S8 a cancel by another process aborts the attempt, %s', async (_, kind, afterMs) => {
+  const { open, server, clock, store } = world(kind)
   const a = await open()
   const b = await open()
   server.hang()
   const { taskId } = await a.queue.enqueue(ORDERS, POST)
   await clock.settle()
   expect(await b.queue.cancel(taskId)).toBe('requested')
-  await clock.advance(1_000)
+  await clock.advance(afterMs)
   expect(server.requests[0]?.signal.aborted).toBe(true)
   expect(await store.get(taskId)).toMatchObject({ status: 'CANCELLED' })
 })

@@ -1,9 +1,8 @@
 /** What the tests of explain() share: a task, and its decisions as lines, as data, or the last alone. */
 
-import { onTestFinished, vi } from 'vitest'
 import type { Decision, RetryQueueOptions } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
-import { type Fakes, ORDERS, setup } from './setup.ts'
+import { type Fakes, ORDERS, setup, stub } from './setup.ts'
 
 /** A queue in memory, or a process on a store. */
 export type Stage = Pick<Fakes, 'queue' | 'server' | 'clock'>
@@ -35,6 +34,5 @@ export const lastOf = (decisions: readonly Decision[]): Decision | undefined => 
 
 /** Until the test is over. */
 export function goOffline(): void {
-  vi.stubGlobal('navigator', { onLine: false })
-  onTestFinished(() => void vi.unstubAllGlobals())
+  stub({ navigator: { onLine: false } })
 }

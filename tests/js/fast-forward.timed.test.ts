@@ -1,8 +1,8 @@
 // Real I/O between fake timers: sockets take the time they take.
-import { createServer } from 'node:http'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue } from '../../js/index.ts'
 import { fastForward } from '../../js/testing.ts'
+import { onLoopback } from '../loopback.ts'
 import { PLAIN_CURVE, watch } from './setup.ts'
 
 /** Real time, whatever is faked. */
@@ -10,18 +10,12 @@ const later = setTimeout
 
 /** The address of a server that answers by `statuses`, each 30 ms after its request; past them it never does. */
 async function serve(...statuses: number[]): Promise<string> {
-  const server = createServer((_, response) => {
+  const origin = await onLoopback((_, response) => {
     const status = statuses.shift()
     if (status) later(() => response.writeHead(status).end(`${status}`), 30)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    vi.useRealTimers()
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as { readonly port: number }
-  return `http://127.0.0.1:${port}/`
+  onTestFinished(() => void vi.useRealTimers())
+  return `${origin}/`
 }
 
 test.each([

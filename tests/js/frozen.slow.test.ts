@@ -1,9 +1,7 @@
 // Real processes that stand still while they wait for an answer, which lies in their socket when they go on.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { onLoopback } from '../loopback.ts'
 import { linesOf, start } from './processes/run.ts'
 import { freshPath } from './sqlite/setup.ts'
 
@@ -17,7 +15,7 @@ async function frozen(
   path: string,
 ): Promise<readonly [said: string, asked: number]> {
   let asked = 0
-  const server = createServer((_, response) => {
+  const origin = await onLoopback((_, response) => {
     // an answer to a second request says nothing of the first
     if (++asked > 1) response.writeHead(409).end()
     else if (how === 'blocked') void delay(1_000).then(() => response.end())
@@ -26,11 +24,8 @@ async function frozen(
       response.end()
       void delay(ms).then(() => child.kill('SIGCONT'))
     }
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const child = start('processes/frozen.ts', url, call, how === 'blocked' ? `${ms}` : '0', path)
+  })
+  const child = start('processes/frozen.ts', `${origin}/`, call, how === 'blocked' ? `${ms}` : '0', path)
   for await (const line of linesOf(child)) return [line, asked]
   return ['nothing', asked]
 }

@@ -1,10 +1,10 @@
 /** Every attempt of a caller is evidence about its server, whether it may be tried again or not. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { bySize } from '../size.ts'
-import { closeNow, ORDERS, setup, watch } from './setup.ts'
+import { closeNow, ORDERS, setup, stub, watch } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
 const POST = { method: 'POST', body: 'tea' } as const
@@ -115,10 +115,7 @@ test('mistakes of callers, aborts and calls with redrive: false say nothing of a
 })
 
 test('S8 the breaker is there without being asked for, in a page as on a server', async () => {
-  vi.stubGlobal('location', new URL('https://app.test/'))
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-  })
+  stub({ location: new URL('https://app.test/') })
   const it = untouched({ principal: null, idempotency: { origins: [ORIGIN] } })
   await until('OPEN', it, () => {
     it.server.reply(503)

@@ -1,14 +1,14 @@
 /** Rows that other code has written, one by one: what is refused, what becomes of it, and what it does not stop. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { sumAnew, unlock } from './rows/sql.ts'
-import { closeNow, Events, NO_GATES, ORDERS } from './setup.ts'
+import { type Events, heard, NO_GATES, ORDERS } from './setup.ts'
 import { edit, freshPath, openStore } from './sqlite/setup.ts'
 import { claimOf, taskOf } from './sqlite/words.ts'
 
@@ -49,9 +49,7 @@ async function run(path: string, clock: FakeClock): Promise<Omit<Story, 'store'>
   const queue = new RetryQueue({
     ...{ clock, fetch: server.fetch, seed: 1n, ...NO_GATES, principal: null, store: sqliteStore({ path, clock }) },
   })
-  const events = new Events()
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   await queue.ready
   for (let i = 0; i < 3; i++) server.reply(200)
   await clock.advance(60_000)

@@ -5,8 +5,8 @@ import { attachToAxios } from '../../js/adapters/axios.ts'
 import { workerFetch } from '../../js/cloudflare/worker-fetch.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
-import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, forApi, NO_GATES, ORDERS, watch } from './setup.ts'
+import { type FakeClock, fakeClock } from '../../js/testing.ts'
+import { closeNow, NO_GATES, ORDERS, watch } from './setup.ts'
 
 vi.mock('../../js/core/static.ts', () => import('../../js/core/file.ts'))
 vi.mock('../../js/core/keys-static.ts', () => import('../../js/core/keys-file.ts'))
@@ -144,40 +144,6 @@ test('what a deaf fetch answers, or says, too late is dropped', async () => {
   expect(other.state).toBe('rejected')
   answers[3]?.reject(new Error('broken off at last'))
   await clock.settle()
-})
-
-test('a hook that hangs holds its caller no longer than it waits', async () => {
-  const clock = fakeClock()
-  const { fetch } = hanging(false)
-  const queue = await open(clock, fetch, { ...NO_GATES, beforeAttempt: () => new Promise<boolean>(() => {}) })
-  const call = watch(queue.fetch(ORDERS, { redrive: { waitMs: 12_000 } }))
-  await clock.advance(12_000 + SMALL_MS)
-  expect(call.state).toBe('rejected')
-})
-
-describe.each([
-  ['in memory', false],
-  ['in a store', true],
-])('%s', (_, isStored) => {
-  test.each([
-    ['beforeAttempt', { beforeAttempt: () => new Promise<boolean>(() => {}) }],
-    ['credentials', { credentials: forApi(() => new Promise<never>(() => {})) }],
-    ['shouldRetry', { shouldRetry: () => new Promise<boolean>(() => {}) }],
-    ['delay', { delay: () => new Promise<number>(() => {}) }],
-    ['sign', { sign: () => new Promise<never>(() => {}) }],
-  ])('after %s has hung to the end of its caller’s wait nothing is sent', async (name, options) => {
-    const clock = fakeClock()
-    const server = scriptedServer({ clock })
-    server.reply(503)
-    const store = isStored ? { store: memoryStore({ clock }), principal: null } : {}
-    const queue = await open(clock, server.fetch, { ...NO_GATES, ...options, ...store, policy: { initialDelayMs: 10 } })
-    const call = watch(queue.fetch(ORDERS, { method: 'POST', body: 'tea', redrive: { waitMs: 3_000 } }))
-    await clock.advance(3_000 + SMALL_MS)
-    expect(call.state).not.toBe('pending')
-    await clock.advance(10 * WAIT_MS)
-    expect(server.hits).toBe(name === 'sign' ? 0 : 1)
-    expect(queue.stats()).toMatchObject({ depth: 0, inFlight: 0 })
-  })
 })
 
 describe('axios', () => {

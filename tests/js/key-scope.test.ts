@@ -1,10 +1,7 @@
 /** Equal requests of two users are two: a content key is one user's, and no call joins a task of another's, whatever its key. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { resolveObjectOptions } from '../../js/cloudflare/object-options.ts'
 import { resolveWorkerOptions } from '../../js/cloudflare/worker-options.ts'
@@ -13,7 +10,8 @@ import { type IdempotencyOptions, RetryQueue, type RetryQueueOptions } from '../
 import { memoryStore } from '../../js/stores/memory.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, Events, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { heard, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { freshPath } from './sqlite/setup.ts'
 
 const core = await loadCore()
 const TEA = { method: 'POST', body: '{"item":"tea"}' }
@@ -31,14 +29,10 @@ const STORES: readonly (readonly [name: string, store: Store])[] = [
 async function ofAnn(make: Store, idempotency: IdempotencyOptions = CONTENT) {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-keys-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const store = make(join(folder, 'tasks.db'), clock)
+  const store = make(freshPath(), clock)
   const given = { clock, fetch: server.fetch, policy: PLAIN_CURVE, principal: 'ann', idempotency, ...NO_GATES }
   const queue = new RetryQueue({ ...given, ...(store ? { store } : {}) })
-  const events = new Events()
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   await queue.ready
   return { queue, server, clock, store, events }
 }

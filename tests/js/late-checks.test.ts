@@ -1,10 +1,10 @@
 // A page's production bundle gets its checks with the core's chunk: what it was given before is held against them then.
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { RetryQueue } from '../../js/index.page.ts'
 import { RetryQueue as CheckedQueue, type QueueEvents, type RetryQueueOptions } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, ORDERS } from './setup.ts'
+import { closeNow, ORDERS, stub } from './setup.ts'
 
 function setup(options: object = {}) {
   const clock = fakeClock()
@@ -130,8 +130,7 @@ test('options are checked as they were at construction', async () => {
 test('S16 a durable queue whose principal was not known yet is refused, though its options have one by now', async () => {
   const { queue, given } = setup({ store: memoryStore(), durable: true })
   Object.assign(given, { principal: 'ann' })
-  vi.stubGlobal('location', new URL(ORDERS))
-  onTestFinished(() => void vi.unstubAllGlobals())
+  stub({ location: new URL(ORDERS) })
 
   const refused = await complaint(() => queue.enqueue(ORDERS, POST))
 

@@ -3,14 +3,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { instantiate } from '../../js/core/file.ts'
 import type { RetryQueueOptions } from '../../js/index.ts'
-import { systemClock } from '../../js/platform/clock.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { wordsChunk } from '../../js/runner/words-chunk.ts'
 import { chunks } from './chunks.ts'
 import { type World, world } from './durable-setup.ts'
-import { closeNow, Events, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { type Events, heard, ORDERS, PLAIN_CURVE, stub, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -45,9 +44,7 @@ function load({ clock, server }: World, options: RetryQueueOptions, ...refuse: r
   })
   const source: EngineSource = () => chunk('core', async () => module)
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, principal: null, ...options }, source)
-  const events = new Events()
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   return {
     queue,
     events,
@@ -86,10 +83,7 @@ test.for(['core', 'durable', 'pages'] as const)(
     const here = world()
     const { clock, server, store } = here
     await leaveTasks(here)
-    vi.stubGlobal('location', new URL('https://app.test/'))
-    onTestFinished(() => {
-      vi.unstubAllGlobals()
-    })
+    stub({ location: new URL('https://app.test/') })
     const pages = name === 'pages' ? { durable: true, principal: null } : { store, principal: null }
     const { asked, refused, queue, events } = load(here, pages, name)
     await queue.ready
@@ -191,10 +185,7 @@ test('what explains a task is fetched with the first one, and asked for until it
 })
 
 test('offline it is not asked for: a browser may never ask again for a chunk that it could not have', async () => {
-  vi.stubGlobal('navigator', { onLine: false })
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-  })
+  stub({ navigator: { onLine: false } })
   const here = world()
   const { asked, queue } = load(here, { durable: false })
   await queue.enqueue(ORDERS, POST)
@@ -207,11 +198,7 @@ test('offline it is not asked for: a browser may never ask again for a chunk tha
 
 test('a chunk of the store is asked for at once where the network comes back, and not twice', async () => {
   const page = new EventTarget()
-  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
-  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-  })
+  stub({ addEventListener: page.addEventListener.bind(page), removeEventListener: page.removeEventListener.bind(page) })
   const here = world()
   const { clock, server, store } = here
   await leaveTasks(here)
@@ -237,18 +224,6 @@ test('a queue in memory that is in no page asks no chunk by itself: nothing wait
   expect((await queue.fetch(ORDERS)).status).toBe(503)
   await clock.advance(600_000)
   expect([asked.core, clock.timers]).toEqual([1, 0])
-})
-
-test('no process is kept alive for what is asked for again', () => {
-  const unref = vi.fn()
-  vi.stubGlobal('setTimeout', () => ({ unref }))
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-  })
-  systemClock.after(1_000, () => {})
-  expect(unref).not.toHaveBeenCalled()
-  systemClock.after(1_000, () => {}, true)
-  expect(unref).toHaveBeenCalledOnce()
 })
 
 test.each<[string, RetryQueueOptions, number, Record<string, string>, RequestInit?]>([

@@ -140,29 +140,17 @@ test('S12 a listener that fails with a secret in its words', async () => {
   expect(JSON.stringify(events.of('degraded'))).not.toContain('SEKRIT')
 })
 
-test('S12 credentials that fail with a secret without a form in its words', async () => {
+test.each([
+  ['a secret without a form', QUOTED],
+  ['a token', 'Bearer SEKRITSEKRITSEKRIT'],
+])('S12 credentials that fail with %s in their words', async (_, secret) => {
   const { queue, clock, events } = await setup({
-    credentials: forApi(() => Promise.reject(new Error(`expired: ${QUOTED}`))),
+    credentials: forApi(() => Promise.reject(new Error(`expired: ${secret}`))),
   })
   await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
   await clock.advance(1_000)
   expect(events.of('degraded')).toMatchObject([
-    { code: 'credentials_failed', message: expect.stringContaining('Error') },
+    { code: 'credentials_failed', message: expect.stringContaining('may hold a secret') },
   ])
-  expect(JSON.stringify(events.of('degraded'))).not.toContain(QUOTED)
-})
-
-test('S12 credentials that fail with the token in its words', async () => {
-  const { queue, server, clock, events } = await setup({
-    credentials: forApi(() => {
-      throw new Error('expired: Bearer SEKRITSEKRITSEKRIT')
-    }),
-  })
-  server.reply(503)
-  await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
-  await clock.advance(1_000)
-  const [first] = events.of('degraded') as readonly { readonly code: string; readonly message: string }[]
-  expect(first).toMatchObject({ code: 'credentials_failed' })
-  expect(first?.message).not.toContain('SEKRIT')
-  expect(first?.message).toContain('may hold a secret')
+  expect(JSON.stringify(events.of('degraded'))).not.toContain(secret)
 })

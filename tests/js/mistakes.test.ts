@@ -250,16 +250,6 @@ test('a budget that is longer than the life of its key is refused, at constructi
   await queue.fetch(ORDERS, { redrive: { policy: { ...week, keyTtlMs: week.totalBudgetMs } } })
 })
 
-test.each(['WAITING', 'pending'])('a list of tasks that are %s is refused', async (status) => {
-  const { queue } = await setup()
-  await expect(queue.list({ status: status as never })).rejects.toThrow(`list.status: expected 'PENDING' or`)
-})
-
-test.each([undefined, 7, {}])('cancel(%o) is refused, since nothing would be cancelled', async (taskId) => {
-  const { queue } = await setup()
-  await expect(queue.cancel(taskId as never)).rejects.toThrow('cancel: expected a')
-})
-
 test('fetch with json, which only enqueue takes, is refused, and not sent without a body', async () => {
   const { queue, server } = await setup()
   const json = { sku: 1 }

@@ -3,12 +3,12 @@
  * deploy, leaves it to one that has what the task needs.
  */
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { world } from './durable-setup.ts'
 import { PLACES, type StoragePlace } from './rows/places.ts'
-import { closeNow, Events, forApi, NO_GATES, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { closeNow, forApi, heard, NO_GATES, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
 import { browser } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -177,12 +177,10 @@ const NEEDS = ['credentials https://api.test', 'header webhook-id', 'format sf-s
 /** A process on a storage, and what it has sent. */
 async function processOn(place: StoragePlace, clock: FakeClock, options: RetryQueueOptions = {}) {
   const server = scriptedServer({ clock })
-  const events = new Events()
   const store = place.open(clock)
   const policy = PLAIN_CURVE
   const queue = new RetryQueue({ clock, fetch: server.fetch, store, principal: null, policy, ...NO_GATES, ...options })
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   await queue.ready
   return { queue, server, events, store }
 }

@@ -8,7 +8,7 @@ import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import type { TaskManager } from '../../js/runner/manager.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, ORDERS, watch } from './setup.ts'
+import { closeNow, ORDERS, stub, watch } from './setup.ts'
 
 const nobody = () => Promise.reject(new Error('the entry asked its store by itself'))
 /** What the entry takes for a store: it never speaks to it. */
@@ -97,8 +97,7 @@ test('on a page the store is opened when the page is idle', async () => {
     idle = work
     return 1
   })
-  vi.stubGlobal('cancelIdleCallback', () => {})
-  onTestFinished(() => void vi.unstubAllGlobals())
+  stub({ cancelIdleCallback: () => {} })
   const { clock, told } = setup({ store, principal: null })
   await clock.advance(60_000)
   expect(told).toEqual([])

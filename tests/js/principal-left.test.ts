@@ -34,28 +34,21 @@ test.each(places)('S8 S22 it has the last answer, and the task has ended: %s', a
   expect(await queue.deadLetters.list()).toMatchObject({ tasks: [{ status: 'EXHAUSTED' }] })
 })
 
-test.each(places)('an attempt under way may still end well: %s', async (_, redrive) => {
-  const { queue, server, clock, call } = await between(redrive)
-  const answer = server.hang()
-  await clock.advance(1_500)
-  expect(server.hits).toBe(2)
-  await queue.setPrincipal('ben')
-  await clock.settle()
-  expect(call.state).toBe('pending')
-  answer(200)
-  await clock.settle()
-  expect(call.value?.status).toBe(200)
-})
-
-test.each(places)('an attempt under way that fails is the last: %s', async (_, redrive) => {
-  const { queue, server, clock, call } = await between(redrive)
-  const answer = server.hang()
-  await clock.advance(1_500)
-  await queue.setPrincipal('ben')
-  answer(502)
-  await clock.settle()
-  expect(call.value?.status).toBe(502)
-})
+test.each(places.flatMap(([where, redrive]) => [200, 502].map((status) => [status, where, redrive] as const)))(
+  'an attempt under way is the last, and its answer the caller’s: %i, %s',
+  async (status, _, redrive) => {
+    const { queue, server, clock, call } = await between(redrive)
+    const answer = server.hang()
+    await clock.advance(1_500)
+    expect(server.hits).toBe(2)
+    await queue.setPrincipal('ben')
+    await clock.settle()
+    expect(call.state).toBe('pending')
+    answer(status)
+    await clock.settle()
+    expect(call.value?.status).toBe(status)
+  },
+)
 
 test.each(places)('so is a first attempt: %s', async (_, redrive) => {
   const { open, server, clock } = device()

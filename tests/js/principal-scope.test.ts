@@ -133,33 +133,3 @@ test('S16 stats() of a queue over a store that another user has filled', async (
   expect(queue.stats()).toMatchObject({ depth: 0, deadLetters: 0 })
   expect(queue.stats(ALL)).toMatchObject({ depth: 3 })
 })
-
-test('what allPrincipals may be is checked', async () => {
-  const { queue } = await setup({ principal: 'ann', durable: false })
-  await queue.enqueue(ORDERS)
-  for (const wrong of [{ allPrincipals: 'yes' }, { all: true }] as never[]) {
-    await expect(queue.list(wrong)).rejects.toThrow(TypeError)
-    await expect(queue.get('id', wrong)).rejects.toThrow(TypeError)
-    await expect(queue.deadLetters.list(wrong)).rejects.toThrow(TypeError)
-    await expect(queue.deadLetters.purgeAll(wrong)).rejects.toThrow(TypeError)
-    expect(() => queue.stats(wrong)).toThrow(TypeError)
-  }
-})
-
-test.each<[what: string, wrong: unknown]>([
-  ['no id', undefined],
-  ['null', null],
-  ['a filter', { taskId: undefined }],
-])('deadLetters.purge of %s is refused and deletes nothing', async (_, wrong) => {
-  const { queue, ben } = await scene('stored')
-  await expect(queue.deadLetters.purge(wrong as never)).rejects.toThrow(/deadLetters\.purge.*purgeAll\(\)/)
-  expect(ids(await queue.deadLetters.list())).toEqual(ben.dead)
-})
-
-test('a filter of list() that is undefined is refused: it is not all', async () => {
-  const { queue } = await scene('stored')
-  for (const wrong of [{ status: undefined }, { origin: undefined }] as never[]) {
-    await expect(queue.list(wrong)).rejects.toThrow(TypeError)
-  }
-  expect((await queue.list({ cursor: undefined, limit: undefined } as never)).tasks).toHaveLength(2)
-})

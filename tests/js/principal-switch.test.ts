@@ -251,18 +251,6 @@ test('S22 a login that waits for a call of the queue does not wait for ever: the
   expect(call.value?.status).toBe(200)
 })
 
-test('an abort ends the waiting of a held call', async () => {
-  const { queue, server, clock } = await setup({ principal: 'ann', durable: false })
-  void queue.setPrincipal('ben', { during: login().during })
-  const controller = new AbortController()
-  const call = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.settle()
-  controller.abort(new Error('left'))
-  await clock.settle()
-  expect(call.error).toMatchObject({ message: 'left' })
-  expect(server.hits).toBe(0)
-})
-
 test('S18 without a core the login takes place all the same', async () => {
   const { RetryQueue } = await import('../../js/queue/queue.ts')
   const { server, clock } = await setup()
@@ -278,17 +266,6 @@ test('S18 without a core the login takes place all the same', async () => {
   end()
   await clock.settle()
   expect([switched.state, call.value?.status]).toEqual(['resolved', 200])
-})
-
-test('a `during` that is no function is refused, and the principal stays', async () => {
-  const { queue, server, clock } = await setup({ principal: 'ann', durable: false })
-  await expect(queue.setPrincipal('ben', { during: 'login' } as never)).rejects.toThrow(
-    /setPrincipal\.during.*function/,
-  )
-  const { taskId } = await queue.enqueue(ORDERS)
-  expect(await queue.get(taskId)).toMatchObject({ principal: 'ann' })
-  await clock.settle()
-  expect(server.hits).toBe(1)
 })
 
 test.each([

@@ -1,14 +1,12 @@
 /** A queue of one user after another, on a real file and virtual time. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
-import { closeNow, Events, PLAIN_CURVE } from './setup.ts'
+import { closeNow, type Events, heard, PLAIN_CURVE } from './setup.ts'
 import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
+import { freshPath, openStore } from './sqlite/setup.ts'
 
 export interface Device {
   readonly clock: FakeClock
@@ -26,13 +24,8 @@ export const LONG_MS = 60_000
 export function device(): Device {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const folder = mkdtempSync(join(QUICK_FOLDER, 'redrive-principals-'))
-  const path = join(folder, 'tasks.db')
-  const store = sqliteStore({ path, clock })
-  onTestFinished(async () => {
-    await store.close()
-    rmSync(folder, { recursive: true })
-  })
+  const path = freshPath(QUICK_FOLDER)
+  const store = openStore(path, { clock })
   return {
     clock,
     server,
@@ -41,9 +34,7 @@ export function device(): Device {
       const policy = { ...PLAIN_CURVE, ...options.policy }
       const given = { clock, fetch: server.fetch, store: sqliteStore({ path, clock }), principal: 'ann', seed: 1n }
       const queue = new RetryQueue({ ...given, ...options, policy })
-      const events = new Events()
-      events.listen(queue)
-      onTestFinished(() => closeNow(queue, clock))
+      const events = heard(queue, clock)
       await queue.ready
       return { queue, events }
     },

@@ -236,6 +236,14 @@ class Unread extends Blob {
   override stream = () => new ReadableStream<Uint8Array<ArrayBuffer>>({ pull: never })
 }
 
+const HOOKS: Readonly<Record<string, (late: Promise<void>) => RetryQueueOptions>> = {
+  shouldRetry: (late) => ({ shouldRetry: () => late.then(() => true) }),
+  delay: (late) => ({ delay: () => late.then(() => 1) }),
+  credentials: (late) => ({ credentials: { [API]: () => late.then(() => ({})) } }),
+  sign: (late) => ({ sign: () => late.then(() => ({})) }),
+  beforeAttempt: (late) => ({ beforeAttempt: () => late.then(() => true) }),
+}
+
 const CAUSES: Readonly<Record<string, Cause>> = {
   'the store is blocked': { before: ({ blocked }) => blocked.shut() },
   'the store is blocked, and a call is stored before it is sent': {
@@ -265,21 +273,12 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   'the chunk of the core hangs, and the server, too': { late: 'core', before: ({ server }) => server.hang() },
   'the chunk of the core hangs, and calls are signed': { late: 'core', options: { sign: () => ({}) } },
   'the module of keys hangs': { late: 'keys', call: { idempotencyKey: 'order-1' }, in: /fetch|Axios/ },
-  'shouldRetry is pending': { options: (late) => ({ shouldRetry: () => late.then(() => true) }) },
-  'shouldRetry is pending, in memory': {
-    options: (late) => ({ shouldRetry: () => late.then(() => true) }),
-    inMemory: true,
-    in: /fetch/,
-  },
-  'delay is pending': { options: (late) => ({ delay: () => late.then(() => 1) }) },
-  'credentials are pending': { options: (late) => ({ credentials: { [API]: () => late.then(() => ({})) } }) },
-  'credentials are pending, in memory': {
-    options: (late) => ({ credentials: { [API]: () => late.then(() => ({})) } }),
-    inMemory: true,
-    in: /fetch/,
-  },
-  'sign is pending': { options: (late) => ({ sign: () => late.then(() => ({})) }) },
-  'beforeAttempt is pending': { options: (late) => ({ beforeAttempt: () => late.then(() => true) }) },
+  ...Object.fromEntries(
+    Object.entries(HOOKS).flatMap(([hook, options]): [string, Cause][] => [
+      [`${hook} is pending`, { options }],
+      [`${hook} is pending, in memory`, { options, inMemory: true, in: /fetch/ }],
+    ]),
+  ),
   'the circuit is open, and its fallback is pending': {
     options: (late) => ({ breaker: { afterMs: 1, fallback: () => late.then(() => undefined) } }),
     before: openCircuit,

@@ -1,11 +1,12 @@
 /** A request that a redirect has answered, and an answer that is not the one expected. */
 
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import axios from 'axios'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { type RetryPolicy, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { duringTests } from '../during.ts'
+import { serving } from '../loopback.ts'
 import { world } from './durable-setup.ts'
 import { markOf, NO_GATES, setup } from './setup.ts'
 
@@ -16,7 +17,7 @@ const page = (response: ServerResponse, type = 'text/html; charset=utf-8') =>
   response.writeHead(200, { 'content-type': type }).end('{}')
 
 /** `/go/<status>` redirects to `/there`, which fails `fails` times, or to `/login`, a page, with `?login`. */
-const server = createServer((request, response) => {
+const answer = (request: IncomingMessage, response: ServerResponse) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
   hits.push(`${request.method} ${pathname}`)
   request.resume()
@@ -26,17 +27,9 @@ const server = createServer((request, response) => {
   else if (kind === 'login') page(response)
   else if (fails-- > 0) response.writeHead(503).end('busy')
   else page(response, 'application/json')
-})
-let url = ''
+}
+const site = duringTests(() => serving(answer))
 
-beforeAll(async () => {
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
-afterAll(async () => {
-  server.closeAllConnections()
-  await new Promise((closed) => server.close(closed))
-})
 beforeEach(() => {
   hits.length = 0
   fails = 0
@@ -63,7 +56,10 @@ test.each<[status: number, method: string, sent: readonly string[], answer: numb
 ])('S8 a first attempt: %i to %s, whose next hop fails', async (status, method, sent, answered) => {
   await using made = await real()
   fails = 1
-  const response = await made.queue.fetch(`${url}/go/${status}`, { method, ...(method === 'GET' ? {} : { body: 'x' }) })
+  const response = await made.queue.fetch(`${site.url}/go/${status}`, {
+    method,
+    ...(method === 'GET' ? {} : { body: 'x' }),
+  })
   expect([response.status, hits]).toEqual([answered, sent])
   expect(markOf(response)?.reason).toBe(answered === 503 ? 'not_retryable' : undefined)
 })
@@ -76,7 +72,7 @@ test.each<[status: number, method: string, sent: readonly string[]]>([
 ])('S8 a task: %i to %s, whose next hop fails', async (status, method, sent) => {
   await using made = await real()
   fails = 1
-  const { taskId } = await made.queue.enqueue(`${url}/go/${status}`, { method, body: 'x' })
+  const { taskId } = await made.queue.enqueue(`${site.url}/go/${status}`, { method, body: 'x' })
   const { task } = await made.queue.result(taskId)
   expect([task.status, hits]).toEqual(['SUCCEEDED', sent])
 })
@@ -89,7 +85,7 @@ test.each([
   fails = 1
   const api = axios.create()
   attachToAxios(api, made.queue)
-  expect([(await api.post(`${url}/go/${status}`, 'x')).status, hits]).toEqual([200, sent])
+  expect([(await api.post(`${site.url}/go/${status}`, 'x')).status, hits]).toEqual([200, sent])
 })
 
 test.each<[what: string, method: string, responseURL: string | undefined, sent: number]>([
@@ -118,15 +114,15 @@ test.each<[what: string, method: string, responseURL: string | undefined, sent: 
 test('a task whose redirect leads to a page counts as delivered, and degraded says so once an origin', async () => {
   await using made = await real()
   for (const path of ['/go/302?login', '/go/303?login', '/go/302', '/login']) {
-    await made.queue.result((await made.queue.enqueue(url + path, POST)).taskId)
+    await made.queue.result((await made.queue.enqueue(site.url + path, POST)).taskId)
   }
   expect([made.degraded, made.queue.stats().succeeded]).toEqual([['redirected_to_page'], 4])
 })
 
 test('a caller who gets the page is told nothing', async () => {
   await using made = await real()
-  const response = await made.queue.fetch(`${url}/go/302?login`, POST)
-  expect([response.url, made.degraded]).toEqual([`${url}/login`, []])
+  const response = await made.queue.fetch(`${site.url}/go/302?login`, POST)
+  expect([response.url, made.degraded]).toEqual([`${site.url}/login`, []])
 })
 
 test.each<[what: string, expected: NonNullable<RetryPolicy['expect']>, path: string, ends: string]>([
@@ -139,7 +135,7 @@ test.each<[what: string, expected: NonNullable<RetryPolicy['expect']>, path: str
   ['nothing', {}, '/there', 'SUCCEEDED'],
 ])('S8 a task that expects %s', async (_what, expect_, path, ends) => {
   await using made = await real({ expect: expect_ })
-  const { taskId } = await made.queue.enqueue(url + path, POST)
+  const { taskId } = await made.queue.enqueue(site.url + path, POST)
   const { task, error } = await made.queue.result(taskId)
   expect([task.status, made.degraded]).toEqual([ends, []])
   if (ends === 'EXHAUSTED') {
@@ -165,7 +161,7 @@ test('a stored task keeps what it expects', async () => {
 test('a status that is retried is tried again, whatever is expected', async () => {
   await using made = await real({ expect: { status: [200] } })
   fails = 1
-  await made.queue.result((await made.queue.enqueue(`${url}/there`, POST)).taskId)
+  await made.queue.result((await made.queue.enqueue(`${site.url}/there`, POST)).taskId)
   expect([hits.length, made.queue.stats().succeeded]).toEqual([2, 1])
 })
 

@@ -1,8 +1,9 @@
 /** Real HTTP on loopback: what fetch does with a redirect cannot be faked. */
 
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { IncomingMessage } from 'node:http'
+import { beforeEach, expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
+import { serving } from '../loopback.ts'
 import { login, markOf, setup } from './setup.ts'
 
 interface Hit {
@@ -12,16 +13,10 @@ interface Hit {
   readonly body: string
 }
 
-interface Origin {
-  readonly server: Server
-  readonly hits: Hit[]
-  url: string
-}
-
 /** `/go/<status>?to=<url>` redirects, with `fail` only from its second hit on; `/circle` to itself; the rest is 200. */
-function makeOrigin(): Origin {
+async function makeOrigin() {
   const hits: Hit[] = []
-  const server = createServer(async (request, response) => {
+  const server = await serving(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     hits.push({ method: request.method, path: request.url, headers: request.headers, body })
@@ -32,25 +27,11 @@ function makeOrigin(): Origin {
     else if (kind === 'go') response.writeHead(Number(status), { location: searchParams.get('to') ?? '' }).end('moved')
     else response.writeHead(200, { 'content-type': 'text/plain' }).end('arrived')
   })
-  return { server, hits, url: '' }
+  return { ...server, hits }
 }
 
-const home = makeOrigin()
-const away = makeOrigin()
-
-beforeAll(async () => {
-  for (const origin of [home, away]) {
-    await new Promise<void>((listening) => origin.server.listen(0, '127.0.0.1', listening))
-    origin.url = `http://127.0.0.1:${(origin.server.address() as AddressInfo).port}`
-  }
-})
-
-afterAll(async () => {
-  for (const { server } of [home, away]) {
-    server.closeAllConnections()
-    await new Promise((closed) => server.close(closed))
-  }
-})
+const home = duringTests(makeOrigin)
+const away = duringTests(makeOrigin)
 
 beforeEach(() => {
   home.hits.length = 0

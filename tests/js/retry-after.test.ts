@@ -1,7 +1,7 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ExhaustedError } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
-import { always, type Fakes, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { always, type Fakes, gaps, markOf, ORDERS, setup, stub, watch } from './setup.ts'
 
 const A = 'https://a.test/'
 const B = 'https://b.test/'
@@ -83,8 +83,7 @@ describe('awaited calls that are given the same wait', () => {
   })
 
   test('S9 in a page one that waits alone is spread: the pages of others were told the same', async () => {
-    vi.stubGlobal('location', new URL(ORDERS))
-    onTestFinished(() => void vi.unstubAllGlobals())
+    stub({ location: new URL(ORDERS) })
     const [first = 0] = await late(1)
     expect(first).toBeGreaterThan(0)
   })
@@ -112,6 +111,11 @@ test.each<[what: string, waitMs: number, headers: (now: number) => Record<string
   ['a reset beside 0', 4_000, (now) => ({ 'Retry-After': '0', ...quota(now + 4_000) })],
   ['a reset of draft 7 beside 0', 4_000, () => ({ 'Retry-After': '0', RateLimit: 'limit=2, remaining=0, reset=4' })],
   ['a reset of draft 7', 4_000, () => ({ RateLimit: 'limit=2, remaining=0, reset=4' })],
+  [
+    'a reset beside a RateLimit that has some left',
+    40_000,
+    () => ({ 'x-ratelimit-reset': '40', ratelimit: '"day";r=7;t=90' }),
+  ],
   ['a duration', 90_000, () => ({ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1m30s' })],
 ])('S9 %s is waited for', async (_what, waitMs, headers) => {
   const { queue, server, clock } = await setup()

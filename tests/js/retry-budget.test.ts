@@ -1,9 +1,9 @@
 /** The retry budget as users meet it: retries are put off, none is dropped. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { RetryQueueOptions } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
-import { ORDERS, setup, watch } from './setup.ts'
+import { ORDERS, setup, stub, watch } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
 const SECOND = { strategy: 'fixed', initialDelayMs: 1_000, maxAttempts: 5, attemptTimeoutMs: 0 } as const
@@ -105,10 +105,7 @@ test('there is one without being asked for, in a page too', async () => {
     return [spent, tokens(queue)]
   }
   expect(await left(given)).toEqual([99, expect.closeTo(100, 5)])
-  vi.stubGlobal('location', new URL('https://app.test/'))
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-  })
+  stub({ location: new URL('https://app.test/') })
   const inPage = await left({ ...given, idempotency: { origins: [ORIGIN] } })
   expect(inPage).toEqual([99, expect.closeTo(100, 5)])
 })

@@ -1,14 +1,15 @@
 /** A redirect that makes a GET of a request has answered it (RFC 9110, section 15.4.4): from then on the GET alone is repeated. */
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import axios from 'axios'
 import { Agent, interceptors, request } from 'undici'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { retryInterceptor } from '../../js/adapters/undici.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
+import { duringTests } from '../during.ts'
+import { serving } from '../loopback.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { NO_GATES } from './setup.ts'
 
@@ -18,43 +19,32 @@ const heads: IncomingHttpHeaders[] = []
 type How = 'busy' | 'lost' | 'gone'
 /** The ends of the next requests to `/there`; past them it answers 200. */
 let there: How[] = []
-let elsewhere = ''
 
 /** `/go/<status>` redirects to `/there`, with `?away` on another origin. */
-const server = createServer((request, response) => {
+const answer = (request: IncomingMessage, response: ServerResponse) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
   seen.push(`${request.method} ${pathname}`)
   heads.push(request.headers)
   request.resume()
   const [, kind, status] = pathname.split('/')
   if (kind === 'go') {
-    response.writeHead(Number(status), { location: `${searchParams.has('away') ? elsewhere : ''}/there` }).end()
+    response.writeHead(Number(status), { location: `${searchParams.has('away') ? other.url : ''}/there` }).end()
   } else end(response, there.shift())
-})
-const other = createServer((request, response) => {
-  seen.push(`${request.method} away`)
-  request.resume()
-  end(response, there.shift())
-})
+}
+const site = duringTests(() => serving(answer))
+const other = duringTests(() =>
+  serving((request, response) => {
+    seen.push(`${request.method} away`)
+    request.resume()
+    end(response, there.shift())
+  }),
+)
 
 function end(response: ServerResponse, how: How | undefined): void {
   if (how === 'lost') response.destroy()
   else response.writeHead(how === 'busy' ? 503 : how ? 404 : 200).end('it')
 }
 
-let url = ''
-beforeAll(async () => {
-  for (const each of [server, other]) await new Promise<void>((on) => each.listen(0, '127.0.0.1', on))
-  const [here, away] = [server, other].map((each) => (each.address() as AddressInfo).port)
-  url = `http://127.0.0.1:${here}`
-  elsewhere = `http://127.0.0.1:${away}`
-})
-afterAll(async () => {
-  for (const each of [server, other]) {
-    each.closeAllConnections()
-    await new Promise((closed) => each.close(closed))
-  }
-})
 beforeEach(() => {
   seen.length = 0
   heads.length = 0
@@ -123,7 +113,7 @@ test.each(
 )('S8 303 to POST, by $way in $where, whose GET fails: $how', async ({ where, way, how, sent, ends }) => {
   await using it = await made(where === 'memory' ? {} : { store: memoryStore(), principal: 'kim' })
   there = [...how]
-  expect(await WAYS[way]?.(it, `${url}/go/303`)).toBe(ends)
+  expect(await WAYS[way]?.(it, `${site.url}/go/303`)).toBe(ends)
   expect(seen).toEqual(sent)
 })
 
@@ -134,7 +124,7 @@ test.each(IN_ALL_WAYS)(
       await using it = await made()
       there = [how]
       seen.length = 0
-      await WAYS[way]?.(it, `${url}/go/303?away`).catch(() => {})
+      await WAYS[way]?.(it, `${site.url}/go/303?away`).catch(() => {})
       // a first attempt by fetch that is lost does not say that it was redirected
       const isHidden = how === 'lost' && /fetch, (awaited|deferred)/.test(way)
       if (!isHidden) expect(seen.filter((each) => each !== 'GET away')).toEqual([GO])
@@ -147,7 +137,7 @@ test.each(['fetch, enqueued', 'Axios, awaited', 'Axios, deferred'])(
   async (way) => {
     await using it = await made()
     there = ['busy']
-    await WAYS[way]?.(it, `${url}/go/307`)
+    await WAYS[way]?.(it, `${site.url}/go/307`)
     expect(seen).toEqual(['POST /go/307', 'POST /there', 'POST /go/307', 'POST /there'])
   },
 )
@@ -167,7 +157,7 @@ test.each<
   async (_way, followed, send) => {
     await using it = await made({ idempotency: { header: 'X-Order-Key' } })
     there = ['busy']
-    await send(it, `${url}/go/303`, { 'content-length': '1', 'content-type': 'text/plain' })
+    await send(it, `${site.url}/go/303`, { 'content-length': '1', 'content-type': 'text/plain' })
     expect(seen).toEqual([GO, GET, GET])
     const sent = ['x-order-key', 'content-length', 'content-type']
     expect(heads.map((head) => sent.filter((name) => head[name] !== undefined))).toEqual([sent, followed, []])
@@ -234,7 +224,7 @@ test.each([[['busy', 'gone']], [['gone']]] as const)(
     const { queue } = it
     const gets = how.map(() => GET)
     there = [...how]
-    const { taskId } = await queue.enqueue(`${url}/go/303`, POST)
+    const { taskId } = await queue.enqueue(`${site.url}/go/303`, POST)
     expect((await queue.result(taskId)).task.status).toBe('EXHAUSTED')
     await queue.deadLetters.redrive(taskId)
     expect((await queue.result(taskId)).task.status).toBe('SUCCEEDED')
@@ -246,7 +236,7 @@ test.each(['busy', 'lost'] as const)('with undici the GET is a request of its ow
   await using it = await made()
   there = [how]
   const dispatcher = new Agent().compose(retryInterceptor(it.queue), interceptors.redirect({ maxRedirections: 3 }))
-  const { statusCode, body } = await request(`${url}/go/303`, { ...POST, method: 'POST', dispatcher })
+  const { statusCode, body } = await request(`${site.url}/go/303`, { ...POST, method: 'POST', dispatcher })
   await body.dump()
   expect([statusCode, seen]).toEqual([200, [GO, GET, GET]])
   await dispatcher.destroy()
@@ -261,6 +251,6 @@ test('what is signed is the GET', async () => {
     },
   })
   there = ['busy']
-  await WAYS['fetch, enqueued']?.(it, `${url}/go/303`)
+  await WAYS['fetch, enqueued']?.(it, `${site.url}/go/303`)
   expect(signed).toEqual(['POST /go/303 1', 'GET /there 0'])
 })

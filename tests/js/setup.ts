@@ -1,6 +1,6 @@
 /** One queue on virtual time, a server that does as it is told, and a record of what the queue said. */
 
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import {
   type Credentials,
   type GiveCredentials,
@@ -56,13 +56,19 @@ export interface Fakes {
 export async function setup(options: RetryQueueOptions = {}): Promise<Fakes> {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const events = new Events()
   const policy = { ...PLAIN_CURVE, ...options.policy }
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...NO_GATES, ...options, policy })
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   await queue.ready
   return { queue, server, clock, events }
+}
+
+/** The events of a queue from here on; it is closed when the test ends. */
+export function heard(queue: RetryQueue, clock: FakeClock): Events {
+  const events = new Events()
+  events.listen(queue)
+  onTestFinished(() => closeNow(queue, clock))
+  return events
 }
 
 /** `close` on a clock that only moves when told. */
@@ -70,6 +76,12 @@ export async function closeNow(queue: RetryQueue, clock: FakeClock): Promise<voi
   const closed = queue.close({ drainMs: 0 })
   await clock.advance(1)
   await closed
+}
+
+/** Globals of this test alone. */
+export function stub(globals: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
+  onTestFinished(() => void vi.unstubAllGlobals())
 }
 
 /** What became of a promise so far, without waiting for it. */

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, Events, NO_GATES, ORDERS } from './setup.ts'
+import { heard, NO_GATES, ORDERS } from './setup.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 import { claiming, succeeded, taskOf } from './sqlite/words.ts'
 
@@ -29,9 +29,7 @@ async function openQueue(path: string, clock: FakeClock) {
   const server = scriptedServer({ clock })
   const store = sqliteStore({ path, clock })
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, principal: null, store, ...NO_GATES })
-  const events = new Events()
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   await queue.ready
   return { queue, server, events }
 }

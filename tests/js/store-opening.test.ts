@@ -7,7 +7,7 @@ import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { chunks } from './chunks.ts'
 import { type World, world } from './durable-setup.ts'
-import { closeNow, ORDERS } from './setup.ts'
+import { closeNow, ORDERS, stub } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea', redrive: { allowMemory: true } } as const
 
@@ -59,11 +59,7 @@ test('a queue that is closed meanwhile asks no more, and closes what the store m
 
 test('a chunk that could not be fetched is asked for again once there is a network', async () => {
   const page = new EventTarget()
-  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
-  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-  })
+  stub({ addEventListener: page.addEventListener.bind(page), removeEventListener: page.removeEventListener.bind(page) })
   const { clock, server, store } = world()
   let isOnline = false
   const load = async () => (isOnline ? chunks.store() : Promise.reject(new TypeError('Failed to fetch')))

@@ -7,6 +7,7 @@ import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
+import { type Held, Locks } from '../sim/locks.ts'
 import { withMethods } from './durable-setup.ts'
 import { closeNow, deferred, Events, PLAIN_CURVE } from './setup.ts'
 
@@ -45,44 +46,6 @@ export interface Browser {
     source?: EngineSource,
   ): Promise<Tab>
   close(tab: Tab): Promise<void>
-}
-
-interface Request {
-  readonly tab: object
-  readonly granted: () => void
-}
-
-/** One after another; who is first holds it. */
-class Locks {
-  readonly #queues = new Map<string, Request[]>()
-
-  get names(): string[] {
-    return [...this.#queues.keys()]
-  }
-
-  request(name: string, tab: object, granted: () => void): void {
-    const queue = this.#queues.get(name) ?? []
-    this.#queues.set(name, queue)
-    queue.push({ tab, granted })
-    if (queue.length === 1) queueMicrotask(granted)
-  }
-
-  release(name: string, tab: object): void {
-    const queue = this.#queues.get(name) ?? []
-    const wasFirst = queue[0]?.tab === tab
-    const left = queue.filter((request) => request.tab !== tab)
-    if (left.length === 0) this.#queues.delete(name)
-    else this.#queues.set(name, left)
-    if (wasFirst && left[0]) queueMicrotask(left[0].granted)
-  }
-
-  releaseAll(tab: object): void {
-    for (const name of this.names) this.release(name, tab)
-  }
-
-  isHeld(name: string, tab: object): boolean {
-    return this.#queues.get(name)?.[0]?.tab === tab
-  }
 }
 
 const HOME = 'home '
@@ -150,7 +113,7 @@ export function browser(): Browser {
   const logins = new Map<string, { readonly tab: object; readonly until: number }>()
   const loginForMs = () => Math.max(0, ...[...logins.values()].map(({ until }) => until - clock.now()))
   const letGo = (tab: object) => {
-    locks.releaseAll(tab)
+    locks.end(tab)
     if (device.isLockless) return
     const own = [...logins].filter(([, each]) => each.tab === tab)
     for (const [login] of own) logins.delete(login)
@@ -167,7 +130,8 @@ export function browser(): Browser {
     isGone: () => boolean,
     late: () => Promise<void>,
   ): TaskStore => {
-    let lead: string | undefined
+    let lead: Held | undefined
+    const homes = new Map<string, Held>()
     const reached = (): Promise<void> | undefined => {
       if (device.isDown || tab.isCut) throw new Error('the disk is away')
       return isGone() ? new Promise(() => {}) : undefined
@@ -185,21 +149,32 @@ export function browser(): Browser {
       },
       leader: {
         want(whose, granted) {
-          lead = `leader ${whose}`
-          locks.request(lead, tab, granted)
+          lead?.release()
+          lead = locks.request(tab, `leader ${whose}`, granted)
         },
         resign() {
-          if (lead) locks.release(lead, tab)
+          lead?.release()
         },
       },
       homes: {
         areHeard: true,
         holdHome: async (owner, forMs) => {
-          if (forMs === 0) locks.release(HOME + owner, tab)
-          else if (!locks.isHeld(HOME + owner, tab)) locks.request(HOME + owner, tab, () => {})
-          if (forMs === 0) tell('due')
+          if (forMs > 0 && locks.holder(HOME + owner) === tab) return
+          if (forMs > 0)
+            homes.set(
+              owner,
+              locks.request(tab, HOME + owner, () => {}),
+            )
+          else {
+            homes.get(owner)?.release()
+            tell('due')
+          }
         },
-        live: async () => locks.names.filter((name) => name.startsWith(HOME)).map((name) => name.slice(HOME.length)),
+        live: async () =>
+          locks
+            .names()
+            .filter((name) => name.startsWith(HOME))
+            .map((name) => name.slice(HOME.length)),
       },
       principals: {
         current: async () => {
@@ -264,7 +239,7 @@ export function browser(): Browser {
       since = Number.NEGATIVE_INFINITY
       tell('principal')
     },
-    locks: () => locks.names,
+    locks: () => locks.names(),
     async open({ isDeaf = false, isCut = false, ...options } = {}, source = undefined) {
       const events = new Events()
       const identity = { failsToSay: false, isCut }

@@ -205,26 +205,6 @@ test('cancel of a task in flight: a failure that was on its way does not bring i
   expect(clock.timers).toBe(0)
 })
 
-test('an ended task is forgotten after terminalMs', async () => {
-  const { queue, clock } = await setup({ retention: { terminalMs: 60_000 } })
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.advance(60_000)
-  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
-  await clock.advance(1)
-  expect(await queue.get(taskId)).toBeUndefined()
-  expect((await queue.list()).tasks).toEqual([])
-})
-
-test('of ended tasks the last maxTerminal are kept', async () => {
-  const { queue, clock } = await setup({ retention: { maxTerminal: 2 } })
-  const ids: string[] = []
-  for (let i = 0; i < 4; i++) {
-    ids.push((await queue.enqueue(ORDERS)).taskId)
-    await clock.settle()
-  }
-  expect((await queue.list()).tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(2))
-})
-
 test('retention that names one limit keeps the defaults of the others, even where it says undefined', async () => {
   const retention = { terminalMs: undefined, maxTerminal: 1 } as unknown as { maxTerminal: number }
   const { queue, clock } = await setup({ retention })

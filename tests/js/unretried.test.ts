@@ -1,16 +1,15 @@
 /** A call that is not tried again says why, once for each cause, with the option that changes it. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { RetryQueueOptions, TaskOptions } from '../../js/index.ts'
 import { setup as axiosSetup } from './axios-setup.ts'
-import { always, markOf, ORDERS, setup } from './setup.ts'
+import { always, markOf, ORDERS, setup, stub } from './setup.ts'
 
 type Init = RequestInit & { readonly redrive?: TaskOptions }
 
 const POST = { method: 'POST', body: 'tea' } as const
 const asPage = () => {
-  vi.stubGlobal('location', new URL('https://app.test/'))
-  onTestFinished(() => void vi.unstubAllGlobals())
+  stub({ location: new URL('https://app.test/') })
 }
 
 const once: readonly (readonly [reason: string, queue: RetryQueueOptions, init: Init, remedy: string])[] = [

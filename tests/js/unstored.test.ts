@@ -1,7 +1,7 @@
 /** Tasks that are not stored, beside stored ones of the same queue: orders and holds are those of all. */
 
 import { expect, test } from 'vitest'
-import type { RetryQueueOptions } from '../../js/index.ts'
+import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
 import { API, ORDERS, watch } from './setup.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
@@ -90,58 +90,35 @@ test.each([
   expect(sent(it)).toEqual(['3', '4'])
 })
 
+const HEARD = `${API}/heard`
+const AFTER = { 'retry-after': '20' }
+const SPENT = { ratelimit: '"all";r=0;t=20' }
+
 /** Ways to hear that the server wants its callers to wait, none of which stores a task. */
 const heard: readonly (readonly [
   how: string,
-  hear: (it: World, queue: Awaited<ReturnType<World['open']>>['queue']) => unknown,
+  status: number,
+  headers: Record<string, string>,
+  hear: (queue: RetryQueue) => unknown,
 ])[] = [
-  [
-    'a task that is not stored',
-    ({ server }, queue) => {
-      server.reply(429, { 'retry-after': '20' })
-      return queue.enqueue(`${API}/heard`, IN_MEMORY)
-    },
-  ],
-  [
-    'a first attempt that becomes no stored task',
-    ({ server }, queue) => {
-      server.reply(429, { 'retry-after': '20' })
-      watch(queue.fetch(`${API}/heard`))
-    },
-  ],
-  [
-    'a first attempt that is given up',
-    ({ server }, queue) => {
-      server.reply(429, { 'retry-after': '20' })
-      return queue.fetch(`${API}/heard`, { ...POST, redrive: { waitMs: 1 } })
-    },
-  ],
-  [
-    'a first attempt that succeeds, with nothing left',
-    ({ server }, queue) => {
-      server.reply(200, { ratelimit: '"all";r=0;t=20' })
-      return queue.fetch(`${API}/heard`)
-    },
-  ],
-  [
-    'a first attempt that is refused, with nothing left',
-    ({ server }, queue) => {
-      server.reply(400, { ratelimit: '"all";r=0;t=20' })
-      return queue.fetch(`${API}/heard`, POST)
-    },
-  ],
+  ['a task that is not stored', 429, AFTER, (queue) => queue.enqueue(HEARD, IN_MEMORY)],
+  ['a first attempt that becomes no stored task', 429, AFTER, (queue) => void watch(queue.fetch(HEARD))],
+  ['a first attempt that is given up', 429, AFTER, (queue) => queue.fetch(HEARD, { ...POST, redrive: { waitMs: 1 } })],
+  ['a first attempt that succeeds, with nothing left', 200, SPENT, (queue) => queue.fetch(HEARD)],
+  ['a first attempt that is refused, with nothing left', 400, SPENT, (queue) => queue.fetch(HEARD, POST)],
 ]
 
 const kinds = ['memory', 'a file'] as const
 
-test.each(kinds.flatMap((kind) => heard.map(([how, hear]) => [kind, how, hear] as const)))(
+test.each(kinds.flatMap((kind) => heard.map(([how, ...row]) => [kind, how, ...row] as const)))(
   'S9 tasks in the store (%s) wait with the lane, in every process, for what is heard by %s',
-  async (kind, _, hear) => {
+  async (kind, _, status, headers, hear) => {
     const path = freshPath()
     const it: World = world((store) => (kind === 'memory' ? store : openStore(path, { clock: it.clock })))
     const a = await it.open()
     const b = await it.open()
-    await hear(it, a.queue)
+    it.server.reply(status, headers)
+    await hear(a.queue)
     await it.clock.settle()
     expect(sent(it)).toEqual(['heard'])
     await b.queue.enqueue(`${API}/b`, POST)

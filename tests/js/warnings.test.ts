@@ -5,7 +5,7 @@ import { registerBackgroundSync } from '../../js/background-sync.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { always, closeNow, NO_GATES, ORDERS } from './setup.ts'
+import { always, closeNow, NO_GATES, ORDERS, stub } from './setup.ts'
 
 function silent(options: RetryQueueOptions = {}) {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -59,11 +59,12 @@ test('with `warn: false` the console hears nothing', async () => {
 })
 
 test('a listener of the package’s own is none of the user’s', async () => {
-  vi.stubGlobal('SyncManager', class {})
-  vi.stubGlobal('ServiceWorkerGlobalScope', class {})
-  vi.stubGlobal('addEventListener', () => {})
-  vi.stubGlobal('removeEventListener', () => {})
-  onTestFinished(() => void vi.unstubAllGlobals())
+  stub({
+    SyncManager: class {},
+    ServiceWorkerGlobalScope: class {},
+    addEventListener: () => {},
+    removeEventListener: () => {},
+  })
   const { queue, said } = silent({ maxBodyBytes: 1, store: memoryStore() })
   expect(registerBackgroundSync(queue)).toBeTypeOf('function')
   await degrade(queue)

@@ -10,7 +10,7 @@ import type { EngineModule, EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { chunks } from './chunks.ts'
-import { always, closeNow, Events, forApi, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { always, closeNow, Events, forApi, heard, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
 import { trappingAt } from './trapping.ts'
 
 /** Not imported when it is asked for: by then `freshQueue` may have made the modules anew, and a class would be two. */
@@ -19,11 +19,9 @@ const loadEngine = async (): Promise<EngineModule> => chunk
 function setup(load: () => Promise<EngineModule>, options: RetryQueueOptions = {}) {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const events = new Events()
   const source: EngineSource = load
   const queue = new RetryQueue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, ...options }, source)
-  events.listen(queue)
-  onTestFinished(() => closeNow(queue, clock))
+  const events = heard(queue, clock)
   return { queue, server, clock, events }
 }
 
@@ -162,19 +160,6 @@ test('L5 close does not wait for a chunk that never comes; its callers have thei
   expect(closed.state).toBe('resolved')
   expect(answer.value?.status).toBe(503)
   expect(enqueued.error).toMatchObject({ code: 'QUEUE_CLOSED' })
-})
-
-test('an abort while the chunk is on its way rejects at once', async () => {
-  const { queue, server, clock } = setup(() => new Promise(() => {}))
-  server.reply(503)
-  const controller = new AbortController()
-  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
-  await clock.settle()
-  const left = new Error('left')
-  controller.abort(left)
-  await clock.settle()
-  expect(answer.error).toBe(left)
-  await queue.close({ drainMs: 0 })
 })
 
 const METHODS = [

@@ -10,6 +10,12 @@ const WRONG: readonly (readonly [question: string, ask: (queue: RetryQueue) => P
   ["list({ status: 'WAITING' })", (queue) => queue.list({ status: 'WAITING' as never }), "list.status: expected 'PEND"],
   ['list({ status: undefined })', (queue) => queue.list({ status: undefined as never }), 'list.status: expected'],
   ["list({ state: 'PENDING' })", (queue) => queue.list({ state: 'PENDING' } as never), 'list.state: no such option'],
+  ['list({ origin: undefined })', (queue) => queue.list({ origin: undefined as never }), 'list.origin: expected'],
+  ["list({ allPrincipals: 'yes' })", (queue) => queue.list({ allPrincipals: 'yes' as never }), 'list.allPrincipals'],
+  ['list({ limit: NaN })', (queue) => queue.list({ limit: Number.NaN }), 'list.limit: expected'],
+  ['list({ limit: 1001 })', (queue) => queue.list({ limit: 1_001 }), 'list.limit: expected'],
+  ["list({ limit: 'all' })", (queue) => queue.list({ limit: 'all' as never }), 'list.limit: expected'],
+  ['list({ cursor: 5 })', (queue) => queue.list({ cursor: 5 as never }), 'list.cursor: expected'],
   ['list({ limit: 0 })', (queue) => queue.list({ limit: 0 }), 'list.limit: expected'],
   ['list({ tags: [] })', (queue) => queue.list({ tags: [] }), 'list.tags: expected'],
   ["list({ origin: 'api.test' })", (queue) => queue.list({ origin: 'api.test' }), 'list.origin: expected'],
@@ -22,9 +28,11 @@ const WRONG: readonly (readonly [question: string, ask: (queue: RetryQueue) => P
   ['explain({})', (queue) => queue.explain({} as never), 'explain: expected a well-formed string, got an object'],
   ['result(undefined)', (queue) => queue.result(undefined as never), 'result: expected a well-formed string'],
   ['cancel(undefined)', (queue) => queue.cancel(undefined as never), 'cancel: expected a well-formed string'],
+  ['cancel({})', (queue) => queue.cancel({} as never), 'cancel: expected a well-formed string'],
   ["cancel('a', { x: 1 })", (queue) => queue.cancel('a', { x: 1 } as never), 'cancel.x: no such option'],
   ['clear({ origin: ORDERS })', (queue) => queue.clear({ origin: ORDERS } as never), 'clear.origin: no such option'],
   ['deadLetters.list({ limit: -1 })', (queue) => queue.deadLetters.list({ limit: -1 }), 'deadLetters.list.limit'],
+  ['deadLetters.list({ all: 1 })', (queue) => queue.deadLetters.list({ all: 1 } as never), 'deadLetters.list.all: no'],
   [
     "deadLetters.redrive('a', { force: true })",
     (queue) => queue.deadLetters.redrive('a', { force: true } as never),
@@ -35,11 +43,14 @@ const WRONG: readonly (readonly [question: string, ask: (queue: RetryQueue) => P
     (queue) => queue.deadLetters.redriveAll({ perSecond: 0 }),
     'redriveAll.perSecond: expected',
   ],
-  [
-    'deadLetters.purge(undefined)',
-    (queue) => queue.deadLetters.purge(undefined as never),
-    'deadLetters.purge: expected the id of a task',
-  ],
+  ...[undefined, null, { taskId: undefined }].map(
+    (id) =>
+      [
+        `deadLetters.purge(${JSON.stringify(id)})`,
+        (queue: RetryQueue) => queue.deadLetters.purge(id as never),
+        'deadLetters.purge: expected the id of a task',
+      ] as const,
+  ),
   [
     'deadLetters.purgeAll({ x: 1 })',
     (queue) => queue.deadLetters.purgeAll({ x: 1 } as never),
@@ -71,9 +82,17 @@ test.each(WRONG)('%s is refused in each state of the core', async (_, ask, told)
   }
 })
 
+test('stats() is refused its wrong options once the core is there', async () => {
+  const queue = make(RetryQueue)
+  await queue.ready
+  for (const wrong of [{ allPrincipals: 'yes' }, { all: true }])
+    expect(() => queue.stats(wrong as never)).toThrow(TypeError)
+})
+
 test('a right question of a queue whose core was never loaded finds nothing', async () => {
   const empty = { tasks: [] }
   expect(await make(RetryQueue).list({ status: 'PENDING' })).toEqual(empty)
+  expect(await make(RetryQueue).list({ cursor: undefined, limit: undefined } as never)).toEqual(empty)
   expect(await make(RetryQueue).get('a')).toBeUndefined()
   expect(await make(RetryQueue).cancel('a')).toBe('gone')
   expect(await make(RetryQueue).flush()).toBe(0)

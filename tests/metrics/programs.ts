@@ -1,11 +1,12 @@
 // Prometheus and promtool as their own processes, on loopback and in a folder of their own, gone when the test is over.
+
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { freshFolder } from '../folder.ts'
 import { freePort } from '../servers/free-port.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -27,12 +28,6 @@ export function promtool(
   return { code: status, output: stdout + stderr }
 }
 
-export function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-metrics-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
 /** A server of ours as a process; resolves with its address. */
 export async function startNode(script: string, ...words: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [join(root, script), ...words], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -50,7 +45,7 @@ export interface Prometheus {
 
 /** Scrapes and evaluates every half second. `targets`: job -> address. */
 export async function startPrometheus(targets: Readonly<Record<string, string>>, rules: string): Promise<Prometheus> {
-  const folder = tempFolder()
+  const folder = freshFolder()
   const jobs = Object.entries(targets).map(([job, url]) => ({
     job_name: job,
     static_configs: [{ targets: [new URL(url).host] }],

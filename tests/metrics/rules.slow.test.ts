@@ -4,8 +4,9 @@ import { expect, test } from 'vitest'
 import { metricsOf } from '../../js/adapters/prometheus.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { fakeClock } from '../../js/testing.ts'
+import { freshFolder } from '../folder.ts'
 import { rules, ruleTests } from './dashboards.ts'
-import { dashboards, promtool, tempFolder } from './programs.ts'
+import { dashboards, promtool } from './programs.ts'
 
 test('promtool takes the rules', () => {
   const { code, output } = promtool(['check', 'rules', join(dashboards, 'redrive.rules.yml')])
@@ -22,7 +23,7 @@ test('the rules do as their tests say', () => {
 const ALERTS = ['> 0.8', '* 60 > 5', '10 * sum', '>= 20', 'for: 1m', '>= 0.9']
 
 test.each(ALERTS)('their tests notice when %s is another', (words) => {
-  const folder = tempFolder()
+  const folder = freshFolder()
   const changed = rules.replace(words, (found) =>
     found.replace(/\d+(\.\d+)?(?=\D*$)/, (number) => `${Number(number) * 3}`),
   )

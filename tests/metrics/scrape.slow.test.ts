@@ -1,7 +1,6 @@
 // A real Prometheus scrapes the Node example, whose upstream is down, and evaluates the rules as they are published.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { onLoopback } from '../loopback.ts'
 import { dashboard, dashboardQueries, filledIn, rules } from './dashboards.ts'
 import { startNode, startPrometheus } from './programs.ts'
 
@@ -14,16 +13,11 @@ interface Answer {
 
 /** Answers /up with 200 and anything else with 503. */
 async function upstream(): Promise<string> {
-  const server = createServer((request, response) => {
+  const origin = await onLoopback((request, response) => {
     request.resume()
     response.writeHead(request.url === '/up' ? 200 : 503).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return origin
 }
 
 async function order(url: string, times: number): Promise<void> {

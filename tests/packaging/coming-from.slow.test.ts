@@ -1,10 +1,9 @@
 // Every snippet of docs/coming-from.md is run, before and after, against a server whose first answer is a 503.
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { onLoopback } from '../loopback.ts'
 import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
@@ -100,22 +99,17 @@ async function serwist(code: string) {
   await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife', define })
   const script = readFileSync(join(project.folder, 'dist', 'sw.js'))
   const site = { isAway: false, keys: [] as (string | undefined)[] }
-  const server = createServer((request, response) => {
+  const origin = await onLoopback((request, response) => {
     if (request.url === '/sw.js') return response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
     if (request.method === 'GET') return response.writeHead(200, { 'content-type': 'text/html' }).end(html)
     if (site.isAway) return request.socket.destroy()
     site.keys.push(request.headers['idempotency-key'] as string | undefined)
     return response.end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   const browser = await launch()
   onTestFinished(() => browser.close())
   const tab = await browser.newPage()
-  await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  await tab.goto(origin)
   await tab.evaluate(() =>
     navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready.then(() => {})),
   )

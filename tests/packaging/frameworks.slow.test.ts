@@ -1,7 +1,5 @@
 // The snippets of docs/frameworks.md, each bundled as its framework has it, against the packed package, in a real browser.
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { Page } from 'playwright-core'
@@ -11,6 +9,7 @@ import { compileScript, parse } from 'vue/compiler-sfc'
 import { launch } from '../browser/chromium.ts'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
+import { onLoopback } from '../loopback.ts'
 import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
 import { root } from './pack.ts'
@@ -76,7 +75,7 @@ async function site(framework: string) {
   const script = readFileSync(join(project.folder, 'dist', 'main.js'))
   const api = { status: 503, hits: 0 }
   const errors: string[] = []
-  const server = createServer((request, response) => {
+  const site = await onLoopback((request, response) => {
     if (request.method === 'POST') {
       api.hits++
       return response.writeHead(api.status).end()
@@ -87,17 +86,12 @@ async function site(framework: string) {
       isScript ? script : '<!doctype html><title>t</title><body><script type="module" src="/main.js"></script>',
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   const context = await browser.newContext()
   onTestFinished(() => context.close())
   const open = async (): Promise<Page> => {
     const tab = await context.newPage()
     tab.on('pageerror', (error) => errors.push(String(error)))
-    await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    await tab.goto(site)
     await tab.locator('b').waitFor()
     return tab
   }

@@ -1,12 +1,11 @@
 // The program of @redrive/service, from its tarball, in a folder that has it and what it declares: as `npx @redrive/service` finds it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { oldestNode } from '../../scripts/setup/oldest-node.mjs'
+import { onLoopback } from '../loopback.ts'
 import { startServer } from '../redis/servers.ts'
 import { type Consumer, consumer, install, plainEnv } from './consumer.ts'
 
@@ -51,16 +50,11 @@ function start(command: string, args: readonly string[], cwd: string): Promise<S
 
 async function shop() {
   const keys: (string | undefined)[] = []
-  const server = createServer((request, response) => {
+  const origin = await onLoopback((request, response) => {
     keys.push(request.headers['idempotency-key'] as string | undefined)
     response.writeHead(keys.length === 1 ? 503 : 200).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`, keys }
+  return { url: `${origin}/orders`, keys }
 }
 
 /** Hands it an order whose first attempt fails, waits for the end, and stops it; gives the exit code. */

@@ -1,12 +1,13 @@
 // The workflow that publishes, as far as it can be tried without publishing: what npm needs for provenance, and its steps
 // that do nothing outside this machine.
+
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { manifest } from '../../scripts/build/manifest.mjs'
+import { freshFolder } from '../folder.ts'
 import { root, unpacked, unpackedOf } from './pack.ts'
 
 interface Step {
@@ -83,8 +84,7 @@ test('actions and images are named by their content: a tag can be moved', () => 
 })
 
 test('the tarballs that are packed are those whose sum is told', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-pack-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = freshFolder()
   for (const name of ['redrive', '@redrive/service', '@redrive/ui'] as const) {
     cpSync(unpackedOf(name), join(folder, name.replace('redrive', 'pkg').replace(/@pkg\//, 'pkg-')), {
       recursive: true,

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { unusedExports } from '../../scripts/check/exports.mjs'
+import { freshFolder } from '../folder.ts'
 
 const files: Readonly<Record<string, string>> = {
   'package.json': '{ "name": "house", "type": "module" }',
@@ -14,8 +14,7 @@ const files: Readonly<Record<string, string>> = {
 }
 
 function house(changed: Readonly<Record<string, string>> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-exports-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = freshFolder()
   for (const [path, text] of Object.entries({ ...files, ...changed })) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)

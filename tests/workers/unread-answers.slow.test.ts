@@ -1,12 +1,13 @@
 /** In a real workerd: answers that no caller reads cost neither memory nor connections, whatever they hold. */
 
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { constants, createBrotliCompress } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
+import { serving } from '../loopback.ts'
 import { atOnce, noGates, quick, taskOf } from './api.ts'
 import { children } from './harness/children.ts'
 import { Edge, type EdgeObject } from './harness/edge.ts'
@@ -17,14 +18,13 @@ const BOMB_MIB = 512
 const ROOM_MIB = 128
 
 let bomb: Buffer
-let url: string
 let edge: Edge
 let object: EdgeObject
 const hits = new Map<string, number>()
 let unfinished = 0
 
 /** `/<kind>/<name>`: two answers of 503 and then 200, each with a body that is a bomb, or that hangs. */
-const server: Server = createServer((request, response) => {
+const answer: RequestListener = (request, response) => {
   const path = request.url ?? ''
   const [, kind] = path.split('/')
   const before = hits.get(path) ?? 0
@@ -38,22 +38,19 @@ const server: Server = createServer((request, response) => {
   response.on('close', () => unfinished--)
   response.writeHead(status)
   response.write('and then')
-})
+}
+const site = duringTests(() => serving(answer))
 
 beforeAll(async () => {
   const zeros = Array(BOMB_MIB).fill(Buffer.alloc(2 ** 20))
   bomb = await buffer(
     Readable.from(zeros).pipe(createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
   )
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   edge = await Edge.start({ object: { ...noGates, policy: quick } })
-  object = edge.object({ origin: url })
+  object = edge.object({ origin: site.url })
 })
 afterAll(async () => {
   await edge?.[Symbol.asyncDispose]()
-  server.closeAllConnections()
-  await new Promise((closed) => server.close(closed))
 })
 
 /** The most memory that a workerd of this test has had. */
@@ -67,7 +64,7 @@ function mostMiB(): number {
 
 test('a task is delivered though each answer unpacks to 512 MiB, and no answer is unpacked', async () => {
   const before = mostMiB()
-  const taskId = taskOf(await edge.call(`${url}/bomb/away`, { method: 'POST', body: '{}' }, atOnce))
+  const taskId = taskOf(await edge.call(`${site.url}/bomb/away`, { method: 'POST', body: '{}' }, atOnce))
   await reaches(object, taskId, 'SUCCEEDED')
   expect(hits.get('/bomb/away')).toBe(3)
   expect(mostMiB() - before).toBeLessThan(ROOM_MIB)
@@ -76,7 +73,7 @@ test('a task is delivered though each answer unpacks to 512 MiB, and no answer i
 test('a task is delivered though no answer ends, and no connection is left', async () => {
   const tasks: string[] = []
   for (let i = 0; i < 5; i++) {
-    tasks.push(taskOf(await edge.call(`${url}/hang/${i}`, { method: 'POST', body: '{}' }, atOnce)))
+    tasks.push(taskOf(await edge.call(`${site.url}/hang/${i}`, { method: 'POST', body: '{}' }, atOnce)))
   }
   for (const taskId of tasks) await reaches(object, taskId, 'SUCCEEDED')
   await soon(() => unfinished).toBe(0)
@@ -84,7 +81,11 @@ test('a task is delivered though no answer ends, and no connection is left', asy
 
 test('a Worker that tries again while its request lives unpacks none that it does not give', async () => {
   const before = mostMiB()
-  const answer = await edge.call(`${url}/bomb/here`, { method: 'PUT', body: '{}' }, { ...atOnce, inlineAttempts: 2 })
+  const answer = await edge.call(
+    `${site.url}/bomb/here`,
+    { method: 'PUT', body: '{}' },
+    { ...atOnce, inlineAttempts: 2 },
+  )
   expect(answer.status).toBe(202)
   expect(mostMiB() - before).toBeLessThan(ROOM_MIB)
 })

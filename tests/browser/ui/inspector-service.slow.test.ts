@@ -2,14 +2,13 @@
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../js/service/listeners.ts'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { duringTests } from '../../during.ts'
+import { onLoopback } from '../../loopback.ts'
 import { here, launch } from '../chromium.ts'
 import { CSP, openInspector } from './inspector-page.ts'
 
@@ -34,8 +33,7 @@ async function file(path: string): Promise<Response> {
 }
 
 async function setup(options: Partial<ServiceOptions> = {}) {
-  const target = createServer((_, response) => response.writeHead(503).end())
-  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
+  const target = await onLoopback((_, response) => response.writeHead(503).end())
   const service = createService({
     store: memoryStore({ everyone: true }),
     allowLoopback: true,
@@ -59,10 +57,8 @@ async function setup(options: Partial<ServiceOptions> = {}) {
     listener.cut()
     await listener.close()
     await service.close({ drainMs: 0 })
-    target.closeAllConnections()
-    target.close()
   })
-  const targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}/orders`
+  const targetUrl = `${target}/orders`
   const post = async (body: object, headers: Record<string, string> = {}): Promise<string> => {
     const answer = await service.fetch(
       new Request('http://localhost/retry-tasks', {

@@ -1,12 +1,11 @@
 /** The page of `redrive serve --ui`, from the built package: that it works under its own headers, and that pages of others get no hold of it. */
 
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { duringTests } from '../../during.ts'
 import { folder, json, type Program, post, start } from '../../js/service/program.ts'
+import { onLoopback } from '../../loopback.ts'
 import { here, launch, quiet } from '../chromium.ts'
 import { engines } from '../engines.ts'
 
@@ -139,15 +138,10 @@ test.each(engines)('in %s calls of the page count as its own: it reads, and it w
 describe('a page of another site', () => {
   /** A page of another origin, in which nothing is forbidden. */
   async function stranger(body = ''): Promise<string> {
-    const server = createServer((_, response) => {
+    const origin = await onLoopback((_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>stranger</title>${body}`)
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    return `${origin}/`
   }
 
   test('cannot put it in a frame, load its files, read its answers or write by it, even in dev mode', async () => {

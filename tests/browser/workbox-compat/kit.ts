@@ -83,6 +83,12 @@ export interface Case {
   }
 }
 
+/** Cases that have something in common. */
+export const casesOf = (
+  common: Pick<Case, 'about' | 'needsSync'>,
+  cases: readonly (Omit<Case, 'about'> & Partial<Pick<Case, 'about'>>)[],
+): readonly Case[] => cases.map((each) => ({ ...common, ...each }))
+
 export const post = (body: string, headers: Record<string, string> = {}): Request =>
   new Request('/api/orders', { method: 'POST', body, headers })
 

@@ -1,8 +1,8 @@
 /** A real server on loopback whose answers are hostile: bodies that never end, that trickle, or that grow when they are unpacked. */
 
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listening } from '../../loopback.ts'
 
 /** The time that the end of an answer takes to be noticed. */
 const NOTICED_MS = 50
@@ -38,12 +38,8 @@ export async function serve(listener: RequestListener): Promise<HangingServer> {
   server.on('connection', () => {
     opened++
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((closed) => server.close(closed))
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  onTestFinished(() => server.closeAllConnections())
+  const url = await listening(server)
   return {
     url,
     get answers() {

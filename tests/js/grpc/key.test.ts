@@ -2,11 +2,11 @@
 
 import { once } from 'node:events'
 import { constants, createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { Metadata } from '@grpc/grpc-js'
 import { expect, onTestFinished, test } from 'vitest'
 import { keyInterceptor, keyOf, serviceConfig } from '../../../js/adapters/grpc.ts'
 import { presets } from '../../../js/index.ts'
+import { listening } from '../../loopback.ts'
 import { call, clientOf, grpcServer, INTERNAL, RESOURCE_EXHAUSTED, UNAVAILABLE, upload } from './server.ts'
 
 const KEY = /^[\da-f-]{36}$/
@@ -51,12 +51,11 @@ test('S5 a transparent retry, of which the server’s code has seen nothing, car
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
     stream.end(Buffer.concat([frame, message]))
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     for (const session of isOpen) session.destroy()
-    server.close()
   })
-  const shop = clientOf(`127.0.0.1:${(server.address() as AddressInfo).port}`, [keyInterceptor()])
+  const { host } = new URL(await listening(server))
+  const shop = clientOf(host, [keyInterceptor()])
   expect(await call(shop, 'Create')).toEqual({ text: 'done' })
   expect(keys).toEqual([expect.stringMatching(KEY), keys[0]])
 })

@@ -1,14 +1,11 @@
 /** A service of the Connect protocol on loopback, whose calls fail as they are told. Its descriptor is made here: there is no .proto. */
 
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { create, createFileRegistry, type Message, toBinary } from '@bufbuild/protobuf'
 import type { GenMessage, GenService } from '@bufbuild/protobuf/codegenv2'
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { type Code, ConnectError } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import { onTestFinished } from 'vitest'
+import { onLoopback } from '../../loopback.ts'
 
 const [LABEL_OPTIONAL, TYPE_STRING] = [1, 9]
 const messages = ['Order', 'Placed'].map((name) => ({
@@ -64,11 +61,5 @@ export async function connectServer(failures: readonly Code[] = []): Promise<{ u
       })
     },
   })
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+  return { url: await onLoopback(handler), seen }
 }

@@ -1,8 +1,9 @@
 // Real time: a killed process has no other.
+
 import { expect, test } from 'vitest'
+import { freshFolder } from '../../folder.ts'
 import { ended, linesOf, start } from '../processes/run.ts'
 import { skins } from './servers.ts'
-import { folder } from './setup.ts'
 
 const ORDERS = 60
 
@@ -12,7 +13,7 @@ test.each(skins)(
     timeout: 60_000,
   },
   async ({ name }) => {
-    const at = folder()
+    const at = freshFolder()
     const first = start('middleware/service.ts', name, at, '0', 'away')
     const end = ended(first)
     const { value: port = '' } = await linesOf(first).next()

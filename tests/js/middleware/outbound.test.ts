@@ -1,11 +1,13 @@
 // Calls that a handler makes: handed over where they fail, with a 202 for its client and no branch in the handler.
+
 import { expect, onTestFinished, test } from 'vitest'
 import { DeferredError, orDefer } from '../../../js/adapters/express.ts'
 import { DeferredError as ofFastify } from '../../../js/adapters/fastify.ts'
 import { DeferredError as ofHono } from '../../../js/adapters/hono.ts'
 import { RedriveError, RetryQueue } from '../../../js/index.ts'
+import { freshFolder } from '../../folder.ts'
 import { type Handler, type Mounted, type Served, type Skin, serve, skins } from './servers.ts'
-import { folder, queueIn } from './setup.ts'
+import { queueIn } from './setup.ts'
 
 /** Another service, with an answer for each request in order; then 200. */
 async function upstream(...answers: readonly (readonly [number, Record<string, string>?, string?])[]) {
@@ -31,7 +33,7 @@ for (const skin of skins) {
   const { name } = skin
 
   test(`${name}: a call that is kept makes the answer a 202, and its task goes on`, async () => {
-    const { queue } = queueIn(folder())
+    const { queue } = queueIn(freshFolder())
     const billing = await upstream([503])
     const fetchOrDefer = orDefer(queue)
     const { origin } = await front(skin, async () => {
@@ -51,7 +53,7 @@ for (const skin of skins) {
   })
 
   test(`${name}: where requests are kept, too, a call that was handed over is no reason to keep its request`, async () => {
-    const { queue } = queueIn(folder())
+    const { queue } = queueIn(freshFolder())
     const billing = await upstream([503])
     const call = () => orDefer(queue)(`${billing.origin}/invoices`, { method: 'POST', body: '{}' })
     const { origin } = await front(skin, call, { queue, inbound: { origin: '', taskUrl: (id) => `/t/${id}` } })
@@ -62,7 +64,7 @@ for (const skin of skins) {
 }
 
 test('an answer that no retry can follow is the handler’s, and so is a 202 of another service with this middleware', async () => {
-  const { queue } = queueIn(folder())
+  const { queue } = queueIn(freshFolder())
   const ids = { 'redrive-task-id': '0198c0de-0000-7000-8000-000000000001' }
   const other = await upstream([404], [202, ids, '{"status":"queued"}'])
   const fetchOrDefer = orDefer(queue)
@@ -82,7 +84,7 @@ test('what is thrown is one class in every entry, with a stable code', async () 
 })
 
 test('options of a call are laid over those of all, and one may wait for its outcome after all', async () => {
-  const { queue } = queueIn(folder())
+  const { queue } = queueIn(freshFolder())
   const other = await upstream([503], [503])
   const fetchOrDefer = orDefer(queue, { tags: ['billing'] })
   const kept = await fetchOrDefer(other.origin, { redrive: { idempotencyKey: 'invoice-1' } }).catch((error) => error)

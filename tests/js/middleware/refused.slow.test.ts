@@ -1,4 +1,5 @@
 // Requests that are not kept: the error goes on to the client, and the owner of the queue hears why.
+
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { inboundErrors as forExpress } from '../../../js/adapters/express.ts'
@@ -8,9 +9,10 @@ import type { InboundOptions } from '../../../js/adapters/inbound/options.ts'
 import { type Durability, RetryQueue, type TaskStore } from '../../../js/index.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { freshFolder } from '../../folder.ts'
 import { raw, statusIn } from './raw.ts'
 import { expressApp, type Handler, type Skin, serve, skins } from './servers.ts'
-import { bytesIn, failing, folder, LATER, queueIn, refused, service } from './setup.ts'
+import { bytesIn, failing, LATER, queueIn, refused, service } from './setup.ts'
 
 const json = { 'content-type': 'application/json' }
 const ORIGIN = 'https://orders.internal'
@@ -58,7 +60,7 @@ for (const [name, make] of makers) {
     ['no bytes', { maxBodyBytes: 0 }, /maxBodyBytes/],
   ]
   test.each(wrong)(`${name}: %s is refused when the middleware is made`, (_, wrong, words) => {
-    const { queue } = queueIn(folder())
+    const { queue } = queueIn(freshFolder())
     expect(() => make(queue, { origin: ORIGIN, ...wrong } as InboundOptions)).toThrow(words)
   })
 
@@ -260,7 +262,7 @@ test('S12 a secret in the URL keeps a request out', async () => {
 })
 
 test('a store that turns out to keep tasks in memory is promised nothing for', async () => {
-  const store = sqliteStore({ path: join(folder(), 'tasks.db') })
+  const store = sqliteStore({ path: join(freshFolder(), 'tasks.db') })
   let durability: Durability = 'strict'
   const told: TaskStore = Object.defineProperty({ ...store }, 'durability', { get: () => durability })
   await using queue = new RetryQueue({ store: told, policy: { initialDelayMs: 60_000 } })

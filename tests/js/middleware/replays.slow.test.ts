@@ -1,10 +1,12 @@
 // The mark of a replay: by what a service knows its own, and what comes of those that it does not know.
+
 import { expect, onTestFinished, test } from 'vitest'
 import { ReplayMarks } from '../../../js/adapters/inbound/replay-header.ts'
 import { attachOpenTelemetry } from '../../../js/adapters/opentelemetry.ts'
 import type { RetryQueueOptions } from '../../../js/index.ts'
+import { freshFolder } from '../../folder.ts'
 import { type Seen, type Skin, serve, skins } from './servers.ts'
-import { bytesIn, failing, folder, LATER, queueIn, refused, service } from './setup.ts'
+import { bytesIn, failing, LATER, queueIn, refused, service } from './setup.ts'
 
 const json = { 'content-type': 'application/json' }
 const SECRET = 'a secret of this service'
@@ -91,7 +93,7 @@ for (const skin of skins) {
   })
 
   test(`${name}: after a restart, with the secret gone, what was kept goes on, and marks from before count for nothing`, async () => {
-    const at = folder()
+    const at = freshFolder()
     const server = await serve()
     onTestFinished(() => server[Symbol.asyncDispose]())
     const { origin } = server
@@ -120,7 +122,7 @@ for (const skin of skins) {
   ])(
     `${name}: two processes behind one address, with %s: one task, and no repeat is taken for a client's`,
     async (_, secret) => {
-      const at = folder()
+      const at = freshFolder()
       const server = await serve()
       onTestFinished(() => server[Symbol.asyncDispose]())
       const both = [

@@ -1,7 +1,7 @@
+import { freshFolder } from '../../folder.ts'
 /** A service whose failed requests are kept in a SQLite file, and what it was sent. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { InboundOptions } from '../../../js/adapters/inbound/options.ts'
@@ -16,12 +16,6 @@ export const QUICK = { policyId: 'default', jitterType: 'NONE', initialDelayMs: 
 /** An error as Node's sockets throw it, and databases' clients with them. */
 export const refused = (): Error =>
   Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:5432'), { code: 'ECONNREFUSED' })
-
-export function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'redrive-middleware-'))
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
-  return made
-}
 
 export interface Kept {
   readonly queue: RetryQueue
@@ -59,7 +53,7 @@ export interface Bench extends Kept {
 export async function bench(): Promise<Bench> {
   const server = await serve()
   onTestFinished(() => server[Symbol.asyncDispose]())
-  return { ...queueIn(folder(), LATER), server, origin: server.origin }
+  return { ...queueIn(freshFolder(), LATER), server, origin: server.origin }
 }
 
 export interface Service extends Bench {
@@ -79,7 +73,7 @@ export interface Wish {
 }
 
 export async function service(skin: Skin, { handler, options, more, attach, inbound }: Wish): Promise<Service> {
-  const at = folder()
+  const at = freshFolder()
   const server = await serve()
   onTestFinished(() => server[Symbol.asyncDispose]())
   const { origin } = server

@@ -1,10 +1,10 @@
 // Limits of single targets and tenants hold over all processes.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { onLoopback } from '../../loopback.ts'
 import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { sha256, tokenFor } from './api/setup.ts'
-import { onLoopback } from './loopback.ts'
 import { folder, type Program, post, start } from './program.ts'
 
 /** A target that tells how many requests it has at most at one time, and when each came. */

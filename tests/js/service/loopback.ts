@@ -1,19 +1,7 @@
-/** Servers on loopback that are gone when the test is over, and a target that notes what it is sent. */
+/** A target that notes what it is sent, and is gone when the test is over. */
 
-import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
-
-/** Resolves with the origin of a server that answers so. */
-export async function onLoopback(answer: RequestListener): Promise<string> {
-  const server = createServer(answer)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+import type { IncomingHttpHeaders } from 'node:http'
+import { onLoopback } from '../../loopback.ts'
 
 /** The headers of a request, and the rest of it. */
 export interface Seen extends IncomingHttpHeaders {

@@ -1,11 +1,11 @@
 /** The program itself, as a process: started, asked, told to stop. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { freshFolder } from '../../folder.ts'
 
 const CLI = fileURLToPath(new URL('../../../js/cli.ts', import.meta.url))
 
@@ -31,8 +31,7 @@ export interface Ended {
 
 /** A folder that is gone when the test is over. */
 export function folder(files: Readonly<Record<string, unknown>> = {}): string {
-  const path = mkdtempSync(join(tmpdir(), 'redrive-serve-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  const path = freshFolder()
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(path, name), typeof content === 'string' ? content : JSON.stringify(content))
   }

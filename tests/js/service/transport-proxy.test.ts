@@ -1,12 +1,13 @@
 /** Everything by a proxy: names and addresses are its matter, the rest of the guard stays. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { outcomeOf } from '../../../js/call/attempt.ts'
 import { isOwnError } from '../../../js/call/own-error.ts'
 import { OUTCOME_NETWORK_ERROR } from '../../../js/core/codes.ts'
 import { makeTransport } from '../../../js/service/transport.ts'
+import { listening } from '../../loopback.ts'
 import { replay, resolver, sending, serveRaw } from './sending.ts'
 
 /** A proxy that forwards by itself, and opens no tunnel. */
@@ -22,12 +23,11 @@ async function proxy(forward: (request: IncomingMessage, response: ServerRespons
     tunnels.push(request.url ?? '')
     socket.end(`HTTP/1.1 ${tunnel} Any\r\ncontent-length: 0\r\n\r\n`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
-    await new Promise((resolve) => server.close(resolve))
   })
-  return { tunnels, url: `http://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const url = (await listening(server)).replace('//', '//user:secret@')
+  return { tunnels, url }
 }
 
 const LOOKUP_UNUSED = () => expect.unreachable('resolved')
@@ -122,14 +122,8 @@ test('a tunnel carries TLS to the target, as a name', async () => {
     })
     for (const each of [socket, through]) each.on('error', () => {})
   })
-  await new Promise<void>((resolve) => tunnel.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void tunnel.close())
   expect(url).toContain('127.0.0.1')
-  const { send } = sending(443, {
-    ...options,
-    lookup: resolver([]),
-    egressProxy: `http://127.0.0.1:${(tunnel.address() as AddressInfo).port}`,
-  })
+  const { send } = sending(443, { ...options, lookup: resolver([]), egressProxy: await listening(tunnel) })
   const controller = new AbortController()
   const sent = send(null, 'https://api.example.com/', replay({ signal: controller.signal }))
   await expect.poll(() => hello.bytes).toBeGreaterThan(0)

@@ -1,19 +1,18 @@
 // Files for stores.
+
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../../js/stores/sqlite.ts'
+import { freshFolder } from '../../folder.ts'
 import { linesOf, start } from '../processes/run.ts'
 
 /** A path in a folder of its own, where nothing is yet. `where`: the folder around it. */
 export function freshPath(where: string = tmpdir()): string {
-  const folder = mkdtempSync(join(where, 'redrive-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  return join(folder, 'tasks.db')
+  return join(freshFolder(where), 'tasks.db')
 }
 
 /** Closed when the test is over. */

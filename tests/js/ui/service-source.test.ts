@@ -1,23 +1,17 @@
 // The source of a retry service, over the service's own API: nothing of it is made up but the loopback socket.
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import type { ServiceSourceOptions } from '../../../js/ui/inspector/service-call.ts'
 import { serviceSource } from '../../../js/ui/inspector/service-source.ts'
 import type { InspectorError } from '../../../js/ui/inspector/source.ts'
+import { onLoopback } from '../../loopback.ts'
 
 async function setup(options: Partial<ServiceOptions> = {}, more: ServiceSourceOptions = {}) {
-  const target = createServer((_, response) => response.writeHead(503).end())
-  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
+  const origin = await onLoopback((_, response) => response.writeHead(503).end())
   const service = createService({ store: memoryStore({ everyone: true }), allowLoopback: true, ...options })
-  onTestFinished(async () => {
-    await service.close({ drainMs: 0 })
-    target.closeAllConnections()
-    target.close()
-  })
+  onTestFinished(() => service.close({ drainMs: 0 }))
   await service.ready
   const seen: Request[] = []
   const source = serviceSource({
@@ -29,8 +23,7 @@ async function setup(options: Partial<ServiceOptions> = {}, more: ServiceSourceO
     },
     ...more,
   })
-  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/orders`
-  const origin = new URL(url).origin
+  const url = `${origin}/orders`
   const post = async (body: object, token?: string): Promise<string> => {
     const headers: Record<string, string> = { 'content-type': 'application/json' }
     if (token) headers.authorization = `Bearer ${token}`

@@ -1,15 +1,14 @@
 /** How an answer flows to its reader: at the reader's pace, and no further than it is wanted. */
 
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Dispatcher, H2CClient, interceptors, request, stream } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import { fakeClock } from '../../../js/testing.ts'
+import { listening } from '../../loopback.ts'
 import { eventually } from '../eventually.ts'
 import { agentOf, queueWith, replyWith, serve, UNHURRIED } from './setup.ts'
 
@@ -231,12 +230,10 @@ test('over HTTP/2 as over HTTP/1.1', async () => {
   })
   const sessions = new Set<{ destroy(): void }>()
   server.on('session', (session) => sessions.add(session))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const client = new H2CClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const client = new H2CClient(await listening(server))
   onTestFinished(async () => {
     await client.destroy()
     for (const session of sessions) session.destroy()
-    server.close()
   })
   const dispatcher = client.compose(retryInterceptor(queueWith()))
   const { statusCode, body } = await dispatcher.request({ path: '/', method: 'POST', body: 'an order' })

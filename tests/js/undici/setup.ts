@@ -1,13 +1,12 @@
 /** A server on loopback that answers as it is told, and a dispatcher of undici whose requests go through a queue. */
 
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { Agent, type Dispatcher } from 'undici'
 import { onTestFinished } from 'vitest'
 import { type RetryInterceptorOptions, retryInterceptor } from '../../../js/adapters/undici.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../../js/index.ts'
+import { onLoopback } from '../../loopback.ts'
 import { NO_GATES } from '../setup.ts'
 
 /** Waits of a millisecond. */
@@ -43,7 +42,7 @@ export const replyWith =
 /** Gives one reply after another, and then 200 with the number of the request. */
 export async function serve(...replies: readonly Reply[]): Promise<TestServer> {
   const seen: Seen[] = []
-  const server = createServer(async (request, response) => {
+  const origin = await onLoopback(async (request, response) => {
     const { method = '', url = '', headers } = request
     const key = headers['idempotency-key'] as string | undefined
     const body = (await buffer(request)).toString('latin1')
@@ -53,13 +52,7 @@ export async function serve(...replies: readonly Reply[]): Promise<TestServer> {
     else if (typeof reply === 'function') reply(response, request)
     else if (reply !== 'silence') response.writeHead(reply).end(`answer ${seen.length}`)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { origin: `http://127.0.0.1:${port}`, seen }
+  return { origin, seen }
 }
 
 export function queueWith({ policy, ...options }: RetryQueueOptions = {}): RetryQueue {

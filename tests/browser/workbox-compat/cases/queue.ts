@@ -1,5 +1,5 @@
 /** What a queue does when it is made, and when the browser wakes it. */
-import { bodies, type Case, failure, post } from '../kit.ts'
+import { bodies, type Case, casesOf, failure, post } from '../kit.ts'
 import { push } from './helpers.ts'
 
 /** First of all, since Workbox's database is new then. */
@@ -21,9 +21,8 @@ export const first: Case = {
   },
 }
 
-export const constructing: readonly Case[] = [
+export const constructing: readonly Case[] = casesOf({ about: 'constructor' }, [
   {
-    about: 'constructor',
     name: 'a second queue of the same name is an error; one of another name is not',
     async run({ side, fresh }) {
       const [one, other] = [fresh(), fresh()]
@@ -34,7 +33,6 @@ export const constructing: readonly Case[] = [
     seen: ['duplicate-queue-name', 'none'],
   },
   {
-    about: 'constructor',
     name: 'a sync with the queue’s own tag calls `onSync` with the queue; one with another tag does not',
     needsSync: true,
     async run({ open, sync, fresh }) {
@@ -46,7 +44,6 @@ export const constructing: readonly Case[] = [
     seen: [['none', 'unanswered'], 1, true],
   },
   {
-    about: 'constructor',
     name: 'without `onSync`, a sync replays the queue',
     needsSync: true,
     async run({ open, sync, sent }) {
@@ -57,7 +54,6 @@ export const constructing: readonly Case[] = [
     seen: ['none', ['a'], 0],
   },
   {
-    about: 'constructor',
     name: 'requests that are added during a sync register one more sync, after it has ended',
     needsSync: true,
     async run({ open, sync, asked }) {
@@ -73,7 +69,6 @@ export const constructing: readonly Case[] = [
     seen: ['none', [0], 1],
   },
   {
-    about: 'constructor',
     name: 'after a sync that failed, none is registered: the browser repeats it',
     needsSync: true,
     async run({ open, sync, asked }) {
@@ -88,7 +83,6 @@ export const constructing: readonly Case[] = [
     seen: ['RangeError', 0],
   },
   {
-    about: 'constructor',
     name: 'after the last repetition failed, one is registered if requests were added',
     needsSync: true,
     async run({ open, sync, asked }) {
@@ -103,7 +97,6 @@ export const constructing: readonly Case[] = [
     seen: ['RangeError', 1],
   },
   {
-    about: 'constructor',
     name: '`onSync` is called in the constructor if the browser has no Background Sync, and not otherwise',
     async run({ open }) {
       let calls = 0
@@ -113,7 +106,6 @@ export const constructing: readonly Case[] = [
     seen: true,
   },
   {
-    about: 'constructor',
     name: 'with `forceSyncFallback`, `onSync` is called in the constructor',
     async run({ open }) {
       let calls = 0
@@ -123,7 +115,6 @@ export const constructing: readonly Case[] = [
     seen: 1,
   },
   {
-    about: 'constructor',
     name: 'an `onSync` throws something that is not an Error',
     needsSync: true,
     async run({ open, sync }) {
@@ -138,4 +129,4 @@ export const constructing: readonly Case[] = [
       why: 'the requests are still there, whatever was thrown',
     },
   },
-]
+])

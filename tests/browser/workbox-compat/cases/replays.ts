@@ -1,11 +1,9 @@
 /** What a replay sends, and what the browser is asked. */
-import { bodies, type Case, failure, post } from '../kit.ts'
+import { bodies, type Case, casesOf, failure, post } from '../kit.ts'
 import { emptied, MINUTE_MS, made, push } from './helpers.ts'
 
-export const replaying: readonly Case[] = [
+export const replaying: readonly Case[] = casesOf({ about: 'replayRequests', needsSync: true }, [
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'sends all requests of its queue in order, and none of another queue',
     async run({ open, sent }) {
       const [queue, other] = [open(), open()]
@@ -24,8 +22,6 @@ export const replaying: readonly Case[] = [
     ],
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'removes delivered requests, and none of another queue',
     async run({ open }) {
       const [queue, other] = [open(), open()]
@@ -39,8 +35,6 @@ export const replaying: readonly Case[] = [
     seen: [0, 2],
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'does not send expired requests',
     async run({ open, sent }) {
       const queue = open({ maxRetentionTime: 1 })
@@ -56,8 +50,6 @@ export const replaying: readonly Case[] = [
     seen: [['young'], 0],
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'a request that gets no answer',
     async run({ open, answers, sent, side }) {
       const queue = open()
@@ -76,8 +68,6 @@ export const replaying: readonly Case[] = [
     },
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'rejects with `queue-replay-failed` if requests are left',
     async run({ open, answers }) {
       const queue = open()
@@ -88,8 +78,6 @@ export const replaying: readonly Case[] = [
     seen: ['queue-replay-failed', 1],
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'a request that is answered with 503',
     async run({ open, answers, sent }) {
       const queue = open()
@@ -107,8 +95,6 @@ export const replaying: readonly Case[] = [
     },
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'a request that is answered with 404 or 500',
     async run({ open, answers, sent, side }) {
       const queue = open()
@@ -126,8 +112,6 @@ export const replaying: readonly Case[] = [
     },
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'the headers of a request to the site’s own origin',
     async run({ open, sent }) {
       const queue = open()
@@ -144,8 +128,6 @@ export const replaying: readonly Case[] = [
     },
   },
   {
-    about: 'replayRequests',
-    needsSync: true,
     name: 'a request to another origin gets no header from the library',
     async run({ open, sent }) {
       const queue = open()
@@ -155,17 +137,15 @@ export const replaying: readonly Case[] = [
     },
     seen: [['x-foo']],
   },
-]
+])
 
-export const browsing: readonly Case[] = [
+export const browsing: readonly Case[] = casesOf({ about: 'registerSync' }, [
   {
-    about: 'registerSync',
     name: 'resolves, whether or not the browser has Background Sync',
     run: ({ open }) => failure(open({ onSync: () => {} }).registerSync()),
     seen: 'none',
   },
   {
-    about: 'registerSync',
     name: 'resolves if the browser refuses',
     needsSync: true,
     async run({ open, refuse }) {
@@ -175,7 +155,6 @@ export const browsing: readonly Case[] = [
     seen: 'none',
   },
   {
-    about: 'registerSync',
     name: 'a request that is pushed when the browser refuses syncs',
     needsSync: true,
     async run({ open, refuse, sent }) {
@@ -193,4 +172,4 @@ export const browsing: readonly Case[] = [
       why: 'there may never be one',
     },
   },
-]
+])

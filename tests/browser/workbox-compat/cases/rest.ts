@@ -1,5 +1,5 @@
 /** What is asked of a queue, and what is kept of a request. */
-import { bodies, type Case, failure, post } from '../kit.ts'
+import { bodies, type Case, casesOf, failure, post } from '../kit.ts'
 import { DAY_MS, emptied, push } from './helpers.ts'
 
 export const asking: readonly Case[] = [
@@ -79,9 +79,8 @@ export const asking: readonly Case[] = [
   },
 ]
 
-export const keeping: readonly Case[] = [
+export const keeping: readonly Case[] = casesOf({ about: 'what is stored' }, [
   {
-    about: 'what is stored',
     name: 'the value of `Authorization`',
     async run({ open, stored }) {
       const queue = open({ onSync: () => {} })
@@ -97,7 +96,6 @@ export const keeping: readonly Case[] = [
     },
   },
   {
-    about: 'what is stored',
     name: 'metadata that JSON cannot express, such as a Date',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
@@ -114,7 +112,6 @@ export const keeping: readonly Case[] = [
     },
   },
   {
-    about: 'what is stored',
     name: 'metadata of 5,000 characters',
     run: ({ open }) =>
       failure(open({ onSync: () => {} }).pushRequest({ request: post('a'), metadata: { text: 'x'.repeat(5_000) } })),
@@ -127,7 +124,6 @@ export const keeping: readonly Case[] = [
     },
   },
   {
-    about: 'what is stored',
     name: 'a `no-cors` request',
     run: ({ open }) => {
       const request = new Request('https://other.test/x', { method: 'POST', mode: 'no-cors' })
@@ -142,7 +138,6 @@ export const keeping: readonly Case[] = [
     },
   },
   {
-    about: 'what is stored',
     name: 'the `referrer` of a request, and `keepalive`',
     async run({ open }) {
       const queue = open({ onSync: () => {} })
@@ -159,4 +154,4 @@ export const keeping: readonly Case[] = [
       why: 'a referrer is a URL that may contain a secret; `keepalive` is for pages that close',
     },
   },
-]
+])

@@ -1,9 +1,6 @@
 /** An API over a store and a queue of its own, on virtual time, and the words to ask it. */
 
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Quota } from '../../../../js/api/store.ts'
 import { loadCore } from '../../../../js/core.ts'
@@ -31,6 +28,7 @@ import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../../../js/testing.ts'
 import { closeNow, NO_GATES } from '../../setup.ts'
+import { freshPath } from '../../sqlite/setup.ts'
 
 export const ORDERS = 'https://api.test/orders'
 
@@ -106,9 +104,7 @@ export interface WorldOptions {
 /** One store of these tests: a file is deleted when the test ends. */
 function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number }): ApiStore {
   if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options }) as ApiStore
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-api-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return sqliteStore({ path: join(folder, 'tasks.db'), clock, everyone: true, ...options }) as ApiStore
+  return sqliteStore({ path: freshPath(), clock, everyone: true, ...options }) as ApiStore
 }
 
 export async function setup(options: WorldOptions = {}): Promise<World> {

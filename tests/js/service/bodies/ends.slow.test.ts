@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { onLoopback } from '../../../loopback.ts'
 import { startServer } from '../../../redis/servers.ts'
 import { eventually } from '../../eventually.ts'
-import { onLoopback } from '../loopback.ts'
 import { folder, json, post, start } from '../program.ts'
 
 /** More than stays with a task. */

@@ -14,8 +14,15 @@ export interface Field {
   /** Likewise, in the words of the documentation; of fields that are kept. */
   readonly why?: string
   /** Absent: it is there from the start. */
-  put?(world: World, make: Make): Promise<void>
+  put?(world: World, make: Make): Promise<unknown>
 }
+
+/** Puts a secret of each of these shapes. */
+export const ofEach =
+  (shapes: readonly Shape[], put: (world: World, make: () => string) => Promise<unknown>): Required<Field>['put'] =>
+  async (world, make) => {
+    for (const shape of shapes) await put(world, () => make(shape))
+  }
 
 /** Shapes without blanks, and those that fit into 64 characters. */
 export const TOKENS: readonly Shape[] = ['base64url', 'hex', 'jwt', 'words']

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { type Field, NAMES, TOKENS } from './field.ts'
+import { type Field, NAMES, ofEach, TOKENS } from './field.ts'
 import { keptFields } from './kept-fields.ts'
 import { refusedFields } from './refused-fields.ts'
 import { requestFields } from './request-fields.ts'
@@ -86,7 +86,5 @@ const storePassword: Field = {
 const uploadedType = (isBucket: boolean): Field => ({
   name: 'the Content-Type of an uploaded body',
   ...(isBucket && { kept: ['the store of bodies'] }),
-  async put(world, make) {
-    for (const shape of NAMES) await world.upload('x', `text/${make(shape)}`)
-  },
+  put: ofEach(NAMES, (world, make) => world.upload('x', `text/${make()}`)),
 })

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { SHAPES } from '../../canaries.ts'
-import { type Field, NAMES, TOKENS } from './field.ts'
+import { type Field, NAMES, ofEach, TOKENS } from './field.ts'
 import type { Sink } from './sinks.ts'
 import { INLINE_BYTES, LATER_MS, QUICK, TASKS } from './world.ts'
 
@@ -17,48 +17,40 @@ export const keptFields: readonly Field[] = [
     name: 'body',
     kept: ['the store', 'the store of bodies', 'bodies'],
     why: 'until the task has succeeded or was cancelled; a token of the scope `admin` may read it',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        await world.everyWay((n) => ({ json: undefined, body: n % 2 === 0 ? make(shape) : long(make(shape)) }))
-        const bytes = Buffer.from(make(shape)).toString('base64')
-        await world.hand({ json: undefined, body: bytes, bodyEncoding: 'base64', delayMs: LATER_MS })
-      }
-    },
+    put: ofEach(SHAPES, async (world, make) => {
+      await world.everyWay((n) => ({ json: undefined, body: n % 2 === 0 ? make() : long(make()) }))
+      const bytes = Buffer.from(make()).toString('base64')
+      await world.hand({ json: undefined, body: bytes, bodyEncoding: 'base64', delayMs: LATER_MS })
+    }),
   },
   {
     name: 'json',
     kept: ['the store', 'the store of bodies', 'bodies'],
     why: 'likewise',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        await world.everyWay((n) => ({ json: { password: n % 2 === 0 ? make(shape) : long(make(shape)) } }))
-      }
-    },
+    put: ofEach(SHAPES, async (world, make) => {
+      await world.everyWay((n) => ({ json: { password: n % 2 === 0 ? make() : long(make()) } }))
+    }),
   },
   {
     name: 'an uploaded body',
     kept: ['the store of bodies', 'bodies'],
     why: 'until it expires (`--upload-ttl`)',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        const bodyRef = await world.upload(make(shape))
-        await world.everyWay(() => ({ json: undefined, bodyRef }))
-      }
-    },
+    put: ofEach(SHAPES, async (world, make) => {
+      const bodyRef = await world.upload(make())
+      await world.everyWay(() => ({ json: undefined, bodyRef }))
+    }),
   },
   {
     name: 'idempotencyKey',
     kept: [...TASK_SINKS, 'receipts', 'callbacks'],
     why: 'and sent with each attempt',
-    async put(world, make) {
-      for (const shape of TOKENS) {
-        await world.everyWay(() => ({ idempotencyKey: make(shape) }))
-        const idempotencyKey = make(shape)
-        const task = { targetUrl: `${world.servers.target}/ok`, idempotencyKey }
-        await world.hand(task)
-        await world.refused('idempotency-conflict', { ...task, json: 'another' })
-      }
-    },
+    put: ofEach(TOKENS, async (world, make) => {
+      await world.everyWay(() => ({ idempotencyKey: make() }))
+      const idempotencyKey = make()
+      const task = { targetUrl: `${world.servers.target}/ok`, idempotencyKey }
+      await world.hand(task)
+      await world.refused('idempotency-conflict', { ...task, json: 'another' })
+    }),
   },
   {
     name: 'Idempotency-Key',
@@ -83,17 +75,12 @@ export const keptFields: readonly Field[] = [
   {
     name: 'orderKey',
     kept: TASK_SINKS,
-    async put(world, make) {
-      for (const shape of SHAPES) await world.everyWay(() => ({ orderKey: make(shape) }))
-    },
+    put: ofEach(SHAPES, (world, make) => world.everyWay(() => ({ orderKey: make() }))),
   },
   {
     name: 'tags',
     kept: [...TASK_SINKS, 'callbacks'],
-    async put(world, make) {
-      for (const shape of NAMES)
-        await world.everyWay((n) => ({ tags: n === 0 ? { [make(shape)]: 't' } : { t: make(shape) } }))
-    },
+    put: ofEach(NAMES, (world, make) => world.everyWay((n) => ({ tags: n === 0 ? { [make()]: 't' } : { t: make() } }))),
   },
   {
     name: METHOD,
@@ -107,9 +94,7 @@ export const keptFields: readonly Field[] = [
     name: 'headers: a name that carries no credentials',
     kept: TASK_SINKS,
     why: 'and sent with each attempt',
-    async put(world, make) {
-      await world.everyWay(() => ({ headers: { [`x-${make('words')}`]: '1' } }))
-    },
+    put: (world, make) => world.everyWay(() => ({ headers: { [`x-${make('words')}`]: '1' } })),
   },
   {
     name: 'headers: a value that looks like no credential',
@@ -145,23 +130,19 @@ export const keptFields: readonly Field[] = [
     name: 'callback.url: a path that looks like no secret',
     kept: [...TASK_SINKS, 'callbacks', 'explain'],
     why: 'and asked for, to tell an end',
-    async put(world, make) {
-      await world.everyWay(() => ({ callback: { url: `${world.servers.hooks}/${make('words')}` } }))
-    },
+    put: (world, make) => world.everyWay(() => ({ callback: { url: `${world.servers.hooks}/${make('words')}` } })),
   },
   {
     name: 'Redrive-Tenant',
     kept: [...TASK_SINKS, 'log', 'callbacks', 'stats', 'pauses', 'operations'],
     why: 'the name of a tenant is in each line of the log that is about it',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        const headers = { 'redrive-tenant': make(shape) }
-        await world.everyWay(() => ({}), headers)
-        await world.ask('/pauses', { method: 'POST', json: { origin: 'https://paused.test' }, headers })
-        await world.ask('/dead-letters/redrive', { method: 'POST', json: { filter: {} }, headers })
-        for (const path of [TASKS, '/dead-letters', '/stats']) await world.ask(path, { headers })
-      }
-    },
+    put: ofEach(SHAPES, async (world, make) => {
+      const headers = { 'redrive-tenant': make() }
+      await world.everyWay(() => ({}), headers)
+      await world.ask('/pauses', { method: 'POST', json: { origin: 'https://paused.test' }, headers })
+      await world.ask('/dead-letters/redrive', { method: 'POST', json: { filter: {} }, headers })
+      for (const path of [TASKS, '/dead-letters', '/stats']) await world.ask(path, { headers })
+    }),
   },
   {
     name: 'the reason of a pause',
@@ -176,55 +157,45 @@ export const keptFields: readonly Field[] = [
   {
     name: 'the tenant of a pause',
     kept: ['the store', 'pauses'],
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        await world.ask('/pauses', { method: 'POST', json: { tenant: make(shape) } })
-        await world.ask('/flush', { method: 'POST', json: { tenant: make(shape) } })
-      }
-    },
+    put: ofEach(SHAPES, async (world, make) => {
+      await world.ask('/pauses', { method: 'POST', json: { tenant: make() } })
+      await world.ask('/flush', { method: 'POST', json: { tenant: make() } })
+    }),
   },
   {
     name: 'policyId of a policy',
     kept: [...TASK_SINKS, 'metrics', 'policies', 'explain'],
     why: 'metrics are labelled by policy',
-    async put(world, make) {
-      for (const shape of NAMES) {
-        const policyId = make(shape)
-        const { status } = await world.ask('/retry-policies', { method: 'POST', json: { policyId, ...QUICK } })
-        if (status !== 201) throw new Error(`a policy was refused: ${status}`)
-        await world.everyWay(() => ({ policyId, policy: undefined }))
-      }
-    },
+    put: ofEach(NAMES, async (world, make) => {
+      const policyId = make()
+      const { status } = await world.ask('/retry-policies', { method: 'POST', json: { policyId, ...QUICK } })
+      if (status !== 201) throw new Error(`a policy was refused: ${status}`)
+      await world.everyWay(() => ({ policyId, policy: undefined }))
+    }),
   },
   {
     name: 'policyId: one that there is none of',
     kept: ['problems'],
     why: 'so that its sender sees what was misspelt',
-    async put(world, make) {
-      for (const shape of NAMES) await world.refused('policy-unknown', { policyId: make(shape) })
-    },
+    put: ofEach(NAMES, (world, make) => world.refused('policy-unknown', { policyId: make() })),
   },
   {
     name: 'the id of a policy, an operation or a pause in a path',
     kept: ['problems'],
     why: 'likewise',
-    async put(world, make) {
-      for (const shape of NAMES) {
-        await world.denied('not-found', `/retry-policies/${make(shape)}`)
-        await world.denied('not-found', `/operations/${make(shape)}`)
-        await world.denied('not-found', `/pauses/${make(shape)}`, { method: 'DELETE' })
-      }
-    },
+    put: ofEach(NAMES, async (world, make) => {
+      await world.denied('not-found', `/retry-policies/${make()}`)
+      await world.denied('not-found', `/operations/${make()}`)
+      await world.denied('not-found', `/pauses/${make()}`, { method: 'DELETE' })
+    }),
   },
   {
     name: 'policyId in the filter of an operation',
     kept: ['the store'],
     why: 'for a day after the operation has ended',
-    async put(world, make) {
-      for (const shape of NAMES) {
-        const json = { filter: { policyId: make(shape) } }
-        await world.begun('/dead-letters/redrive', json)
-      }
-    },
+    put: ofEach(NAMES, async (world, make) => {
+      const json = { filter: { policyId: make() } }
+      await world.begun('/dead-letters/redrive', json)
+    }),
   },
 ]

@@ -2,7 +2,7 @@
 
 import { SHAPES } from '../../canaries.ts'
 import { DENIED, LOOKED_INTO } from '../../canary-slots.ts'
-import { type Field, NAMES, TOKENS } from './field.ts'
+import { type Field, NAMES, ofEach, TOKENS } from './field.ts'
 import { urlFields } from './url-fields.ts'
 import { TASKS } from './world.ts'
 
@@ -30,32 +30,24 @@ export const refusedFields: readonly Field[] = [
   },
   {
     name: 'headers: what no header can be',
-    async put(world, make) {
-      for (const shape of TOKENS) {
-        await world.refused('invalid', { headers: { 'x-note': `${make(shape)}\u0001` } })
-        await world.refused('invalid', { headers: { 'x note': make(shape) } })
-      }
-    },
+    put: ofEach(TOKENS, async (world, make) => {
+      await world.refused('invalid', { headers: { 'x-note': `${make()}\u0001` } })
+      await world.refused('invalid', { headers: { 'x note': make() } })
+    }),
   },
   {
     name: 'credential: a name that there is none of',
-    async put(world, make) {
-      for (const shape of NAMES) await world.refused('credential-refused', { credential: make(shape) })
-    },
+    put: ofEach(NAMES, (world, make) => world.refused('credential-refused', { credential: make() })),
   },
   {
     name: 'signing: a name that there is none of',
-    async put(world, make) {
-      for (const shape of NAMES) await world.refused('credential-refused', { signing: make(shape) })
-    },
+    put: ofEach(NAMES, (world, make) => world.refused('credential-refused', { signing: make() })),
   },
   {
     name: 'callback.signing: a name that there is none of',
-    async put(world, make) {
-      for (const shape of NAMES) {
-        await world.refused('credential-refused', { callback: { url: world.servers.hooks, signing: make(shape) } })
-      }
-    },
+    put: ofEach(NAMES, async (world, make) => {
+      await world.refused('credential-refused', { callback: { url: world.servers.hooks, signing: make() } })
+    }),
   },
   {
     name: 'fields of a task: values of the wrong type or form',
@@ -86,20 +78,18 @@ export const refusedFields: readonly Field[] = [
   },
   {
     name: 'a body that is no JSON',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        const secret = make(shape)
-        for (const body of [secret, `{"json":"${secret}"`, `{"json":"${secret}\u0001"}`, `{"json":${secret}}`]) {
-          await world.denied('bad-request', TASKS, { method: 'POST', body })
-          const lines = { method: 'POST', body, headers: { 'content-type': 'application/x-ndjson' } }
-          await world.ask(`${TASKS}/batch`, lines)
-        }
-        for (const body of [`{"json":{"__proto__":"${secret}"}}`, `{"json":["${secret}",1e400]}`, `["${secret}"]`]) {
-          const { status } = await world.ask(TASKS, { method: 'POST', body })
-          if (status < 400) throw new Error(`${status} for ${body}`)
-        }
+    put: ofEach(SHAPES, async (world, make) => {
+      const secret = make()
+      for (const body of [secret, `{"json":"${secret}"`, `{"json":"${secret}\u0001"}`, `{"json":${secret}}`]) {
+        await world.denied('bad-request', TASKS, { method: 'POST', body })
+        const lines = { method: 'POST', body, headers: { 'content-type': 'application/x-ndjson' } }
+        await world.ask(`${TASKS}/batch`, lines)
       }
-    },
+      for (const body of [`{"json":{"__proto__":"${secret}"}}`, `{"json":["${secret}",1e400]}`, `["${secret}"]`]) {
+        const { status } = await world.ask(TASKS, { method: 'POST', body })
+        if (status < 400) throw new Error(`${status} for ${body}`)
+      }
+    }),
   },
   {
     name: 'Idempotency-Key: what no key can be, or another than the field',

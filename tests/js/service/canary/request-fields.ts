@@ -1,21 +1,19 @@
 /** Parts of requests to the service that are no part of a task, and what operators send that is wrong. */
 
 import { SHAPES } from '../../canaries.ts'
-import { type Field, TOKENS } from './field.ts'
+import { type Field, ofEach, TOKENS } from './field.ts'
 import { TASKS } from './world.ts'
 
 export const requestFields: readonly Field[] = [
   {
     name: 'Authorization: what is no token',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        const secret = make(shape)
-        for (const authorization of [secret, `Bearer ${secret}`, `Basic ${secret}`, `Bearer rd_${secret}`]) {
-          await world.denied('unauthorized', TASKS, { headers: { authorization } })
-          await world.denied('unauthorized', '/events', { headers: { authorization } })
-        }
+    put: ofEach(SHAPES, async (world, make) => {
+      const secret = make()
+      for (const authorization of [secret, `Bearer ${secret}`, `Basic ${secret}`, `Bearer rd_${secret}`]) {
+        await world.denied('unauthorized', TASKS, { headers: { authorization } })
+        await world.denied('unauthorized', '/events', { headers: { authorization } })
       }
-    },
+    }),
   },
   {
     name: 'Redrive-Tenant: one that the token may not act for',
@@ -28,9 +26,7 @@ export const requestFields: readonly Field[] = [
   },
   {
     name: 'Last-Event-ID',
-    async put(world, make) {
-      for (const shape of SHAPES) await world.listenFrom(make(shape))
-    },
+    put: ofEach(SHAPES, (world, make) => world.listenFrom(make())),
   },
   {
     name: 'headers of a request to the service',
@@ -73,53 +69,49 @@ export const requestFields: readonly Field[] = [
   },
   {
     name: 'the path and the query of a request',
-    async put(world, make) {
-      for (const shape of TOKENS) {
-        const secret = make(shape)
-        for (const path of [
-          `/${secret}`,
-          `${TASKS}/${secret}`,
-          `${TASKS}/${secret}/body`,
-          `/dead-letters/${secret}/redrive`,
-        ]) {
-          await world.denied('not-found', path)
-        }
-        for (const name of ['status', 'origin', 'limit', 'cursor', 'order', 'createdAfter', 'reason', 'token']) {
-          await world.denied('bad-request', `${TASKS}?${name}=${secret}`)
-        }
-        for (const name of ['policyId', 'policyId=x&policyId', 'idempotencyKey', 'tags'])
-          await world.ask(`${TASKS}?${name}=${secret}`)
-        await world.denied('bad-request', `/events?types=${secret}`)
-        await world.denied('bad-request', `/dead-letters/export?taskIds=${secret}`)
+    put: ofEach(TOKENS, async (world, make) => {
+      const secret = make()
+      for (const path of [
+        `/${secret}`,
+        `${TASKS}/${secret}`,
+        `${TASKS}/${secret}/body`,
+        `/dead-letters/${secret}/redrive`,
+      ]) {
+        await world.denied('not-found', path)
       }
-    },
+      for (const name of ['status', 'origin', 'limit', 'cursor', 'order', 'createdAfter', 'reason', 'token']) {
+        await world.denied('bad-request', `${TASKS}?${name}=${secret}`)
+      }
+      for (const name of ['policyId', 'policyId=x&policyId', 'idempotencyKey', 'tags'])
+        await world.ask(`${TASKS}?${name}=${secret}`)
+      await world.denied('bad-request', `/events?types=${secret}`)
+      await world.denied('bad-request', `/dead-letters/export?taskIds=${secret}`)
+    }),
   },
   {
     name: 'fields of operators: values of the wrong type or form',
-    async put(world, make) {
-      for (const shape of SHAPES) {
-        const secret = make(shape)
-        const wrong: readonly (readonly [path: string, json: unknown])[] = [
-          ...([
-            ['/pauses', { origin: secret }],
-            ['/pauses', { reason: [secret] }],
-            ['/flush', { origin: secret }],
-          ] as const),
-          ...([
-            ['/dead-letters/redrive', { filter: { origin: secret } }],
-            ['/dead-letters/redrive', { filter: secret }],
-          ] as const),
-          ...([
-            ['/dead-letters/purge', { filter: {}, confirm: secret }],
-            ['/plan', { strategy: secret }],
-          ] as const),
-          ...([
-            ['/retry-policies', { policyId: `${secret}/` }],
-            ['/retry-policies', { policyId: 'x', maxAttempts: secret }],
-          ] as const),
-        ]
-        for (const [path, json] of wrong) await world.denied('invalid', path, { method: 'POST', json })
-      }
-    },
+    put: ofEach(SHAPES, async (world, make) => {
+      const secret = make()
+      const wrong: readonly (readonly [path: string, json: unknown])[] = [
+        ...([
+          ['/pauses', { origin: secret }],
+          ['/pauses', { reason: [secret] }],
+          ['/flush', { origin: secret }],
+        ] as const),
+        ...([
+          ['/dead-letters/redrive', { filter: { origin: secret } }],
+          ['/dead-letters/redrive', { filter: secret }],
+        ] as const),
+        ...([
+          ['/dead-letters/purge', { filter: {}, confirm: secret }],
+          ['/plan', { strategy: secret }],
+        ] as const),
+        ...([
+          ['/retry-policies', { policyId: `${secret}/` }],
+          ['/retry-policies', { policyId: 'x', maxAttempts: secret }],
+        ] as const),
+      ]
+      for (const [path, json] of wrong) await world.denied('invalid', path, { method: 'POST', json })
+    }),
   },
 ]

@@ -1,7 +1,7 @@
 /** The URLs of a task, that of its callback too: the same rules hold for each. */
 
 import { SHAPES } from '../../canaries.ts'
-import { type Field, TOKENS } from './field.ts'
+import { type Field, ofEach, TOKENS } from './field.ts'
 import type { World } from './world.ts'
 
 const SECRET_PARAMETERS = [
@@ -55,30 +55,25 @@ export const urlFields = (field: 'targetUrl' | 'callback.url'): readonly Field[]
     },
     {
       name: `${field}: a user and a password`,
-      async put(world, make) {
-        for (const shape of TOKENS) {
-          const [scheme, rest] = base(world).split('://')
-          await world.refused('invalid', withUrl(`${scheme}://kim:${encodeURIComponent(make(shape))}@${rest}`))
-        }
-      },
+      put: ofEach(TOKENS, async (world, make) => {
+        const [scheme, rest] = base(world).split('://')
+        await world.refused('invalid', withUrl(`${scheme}://kim:${encodeURIComponent(make())}@${rest}`))
+      }),
     },
     {
       name: `${field}: a fragment`,
-      async put(world, make) {
-        for (const shape of SHAPES)
-          await world.hand(withUrl(`${base(world)}/x#id_token=${encodeURIComponent(make(shape))}`))
-      },
+      put: ofEach(SHAPES, (world, make) =>
+        world.hand(withUrl(`${base(world)}/x#id_token=${encodeURIComponent(make())}`)),
+      ),
     },
     {
       name: `${field}: no URL, or one of another scheme`,
-      async put(world, make) {
-        for (const shape of TOKENS) {
-          const secret = make(shape)
-          for (const url of [secret, `ftp://files.test/${secret}`, `http://${'x'.repeat(8_192)}/${secret}`]) {
-            await world.refused('invalid', withUrl(url))
-          }
+      put: ofEach(TOKENS, async (world, make) => {
+        const secret = make()
+        for (const url of [secret, `ftp://files.test/${secret}`, `http://${'x'.repeat(8_192)}/${secret}`]) {
+          await world.refused('invalid', withUrl(url))
         }
-      },
+      }),
     },
     {
       name: `${field}: a host that is no target`,

@@ -1,9 +1,7 @@
 /** A server that answers as the REST API does, with what it is told, and remembers what it was asked. */
 
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import type { IncomingMessage } from 'node:http'
+import { onLoopback } from '../../../loopback.ts'
 
 export interface Asked {
   readonly method: string
@@ -34,7 +32,7 @@ export type Answers = Readonly<Record<string, FakeAnswer | readonly [FakeAnswer,
 
 export async function fakeService(answers: Answers): Promise<FakeService> {
   const asked: Asked[] = []
-  const server = createServer(async (request, response) => {
+  const url = await onLoopback(async (request, response) => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
     const text = Buffer.concat(pieces).toString()
@@ -50,13 +48,7 @@ export async function fakeService(answers: Answers): Promise<FakeService> {
     if (answer.breaksOff) response.write(body, () => response.destroy())
     else response.end(body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url, asked }
 }
 
 /** RFC 9457, as the service has it. */

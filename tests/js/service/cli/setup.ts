@@ -1,16 +1,16 @@
 /** One command line, run in this process: what it has written, and its exit code. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { RetryQueue } from '../../../../js/index.ts'
 import { main } from '../../../../js/service/cli/cli.ts'
 import type { Finding } from '../../../../js/service/cli/findings.ts'
 import type { ServeHost } from '../../../../js/service/cli/serving.ts'
 import type { Settings } from '../../../../js/service/cli/settings.ts'
 import type { TaskStore } from '../../../../js/store.ts'
+import { freshFolder } from '../../../folder.ts'
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
@@ -35,8 +35,7 @@ export interface Ran {
 
 /** A folder that is gone after the test. */
 export function folderOf(files: Readonly<Record<string, unknown>> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = freshFolder()
   write(folder, files)
   return folder
 }
