@@ -47,13 +47,9 @@ async function shoot(browser, origin, scene, size, scheme, folder) {
     deviceScaleFactor: 1,
   })
   const page = await context.newPage()
+  if (scene.isClockOurs) await page.clock.install()
   await page.goto(`${origin}/${scene.name}${scene.fragment ?? ''}`)
   await scene.ready(page)
-  if (size === NARROW)
-    await page.evaluate(
-      (part) => document.body.firstElementChild.shadowRoot.querySelector(part)?.scrollIntoView(),
-      scene.part,
-    )
   const bytes = await page.screenshot()
   const file = join(folder, `${scene.name}-${size.name}-${scheme}.png`)
   await sharp(bytes).png({ palette: true, colours: COLOURS, effort: 10 }).toFile(file)

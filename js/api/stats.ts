@@ -1,6 +1,6 @@
 /** The numbers that `stats()` gives, and those of a queue that never had to keep a call. */
 
-import type { CircuitState } from './task.ts'
+import type { CircuitState, Gate } from './task.ts'
 
 export interface OriginStats {
   readonly depth: number
@@ -13,6 +13,10 @@ export interface OriginStats {
   readonly shutUntilAt: number | null
   /** Tokens left of its retry budget; Infinity where there is none. */
   readonly retryBudget: number
+  /** The first gate that keeps a due retry from starting, as `explain` names it. Absent: none does. */
+  readonly gate?: Gate
+  /** When that gate opens if nothing changes, in epoch milliseconds. null: no time is known. Absent as `gate` is. */
+  readonly gateUntilAt?: number | null
 }
 
 export interface QueueStats {

@@ -3,12 +3,14 @@
  * asked about new calls, and their news become events. Every decision is the core's.
  */
 
+import type { OriginStats } from '../api/stats.ts'
 import { CIRCUIT_CLOSED, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM, WHEN_OPEN } from '../core/codes.ts'
 import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import type { Settings } from '../options/queue-options.ts'
+import { FOREVER } from '../platform/clock.ts'
 import { isPage } from '../platform/page.ts'
 import type { Task } from '../tasks/task.ts'
 import { Alerts } from './alerts.ts'
@@ -72,6 +74,13 @@ export class Gates {
   statusOfLane(principal: string | null, origin: string, now: number, isRetry: boolean): GateStatus | undefined {
     const { core, lanes } = this.#ports
     return this.#ports.guard(() => gateOfLane(this.#engine, core, lanes.of(principal, origin), now, isRetry))
+  }
+
+  /** The gate that keeps the retries of a lane from starting, as `stats()` says it. */
+  ofLane(lane: number): Pick<OriginStats, 'gate' | 'gateUntilAt'> {
+    const { core, host } = this.#ports
+    const { gate, until } = gateOfLane(this.#engine, core, lane, host.now(), true)
+    return gate === 'ready' ? {} : { gate, gateUntilAt: until < FOREVER ? until : null }
   }
 
   /** Reports an action of the core that is about a gate; false: it is about a task. */

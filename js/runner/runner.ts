@@ -263,7 +263,9 @@ export class Runner {
   stats(scope: ScopeOptions = {}): RunnerStats {
     const of = readScope(this.host, 'stats', scope)
     const counted = { deadLetters: this.registry.deadLetters(this.host.now(), of), ...this.announcer.totals }
-    const held = this.guard(() => heldStats(this.core.stats(this.host.now()) as CoreStats, this.lanes, of))
+    const held = this.guard(() =>
+      heldStats(this.core.stats(this.host.now()) as CoreStats, this.lanes, (lane) => this.gates.ofLane(lane), of),
+    )
     const here = { ...(held ?? emptyStats), ...counted }
     return this.stored?.stats(here, of === undefined) ?? here
   }

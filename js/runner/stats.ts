@@ -37,8 +37,13 @@ const MOST_ORIGINS = 1_000
 const isBusy = ({ depth, inFlight, circuit, heldUntilAt }: OriginStats): boolean =>
   depth > 0 || inFlight > 0 || circuit !== 'CLOSED' || heldUntilAt !== null
 
-/** `of`: of one principal's tasks; undefined: of all. */
-export function heldStats(core: CoreStats, lanes: Lanes, of?: string | null): HeldStats {
+/** `gateOf`: what keeps the retries of a lane from starting. `of`: of one principal's tasks; undefined: of all. */
+export function heldStats(
+  core: CoreStats,
+  lanes: Lanes,
+  gateOf: (lane: number) => Pick<OriginStats, 'gate' | 'gateUntilAt'>,
+  of?: string | null,
+): HeldStats {
   const [depthOfAll, inFlightOfAll, nextAttemptAt, unusableRetryAfter, rows] = core
   const byLane = new Map(rows.map(([lane, ...row]) => [lane, row]))
   const origins = new Map<string, OriginStats>()
@@ -50,6 +55,7 @@ export function heldStats(core: CoreStats, lanes: Lanes, of?: string | null): He
     own.inFlight += inFlight
     const other = origins.get(origin)
     origins.set(origin, {
+      ...other,
       depth: depth + (other?.depth ?? 0),
       inFlight: inFlight + (other?.inFlight ?? 0),
       // where several principals have a lane to one origin, the lane that is worst off
@@ -57,6 +63,7 @@ export function heldStats(core: CoreStats, lanes: Lanes, of?: string | null): He
       heldUntilAt: Math.max(heldUntilAt ?? 0, other?.heldUntilAt ?? 0) || null,
       shutUntilAt: Math.max(shutUntilAt ?? 0, other?.shutUntilAt ?? 0) || null,
       retryBudget: Math.min(tokens, other?.retryBudget ?? FOREVER),
+      ...gateOf(handle),
     })
   }
   const whole = of === undefined ? { depth: depthOfAll, inFlight: inFlightOfAll } : own

@@ -267,6 +267,8 @@ function worse(a: OriginStats, b: OriginStats): OriginStats {
     one === null && other === null ? null : Math.max(one ?? 0, other ?? 0)
   const rank = Math.max(CIRCUITS.indexOf(a.circuit), CIRCUITS.indexOf(b.circuit))
   return {
+    ...a,
+    ...(b.gate && { gate: b.gate, gateUntilAt: b.gateUntilAt ?? null }),
     depth: a.depth + b.depth,
     inFlight: a.inFlight + b.inFlight,
     circuit: CIRCUITS[rank] ?? 'CLOSED',

@@ -3,7 +3,7 @@
 const inspector = '<redrive-inspector></redrive-inspector>'
 
 /** Runs in the page: a queue whose calls fail as their address says, and what has become of them. */
-async function fill({ isEmpty }) {
+async function fill({ isEmpty, isMounted }) {
   const { RetryQueue } = await import('/pkg/index.js')
   const seen = new Map()
   const queue = new RetryQueue({
@@ -23,7 +23,8 @@ async function fill({ isEmpty }) {
       return new Response('', { status, headers })
     },
   })
-  document.querySelector('redrive-inspector').queue = queue
+  if (isMounted) (await import('/ui/ui.js')).mountInspector(queue, { open: true })
+  else document.querySelector('redrive-inspector').queue = queue
   if (isEmpty) return
   const send = (path, policy) =>
     queue.enqueue(path, {
@@ -43,16 +44,42 @@ async function fill({ isEmpty }) {
     if (i > 300) throw new Error(`after 15 s: ${JSON.stringify(queue.stats())}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+  globalThis.more = async (count) => {
+    for (let i = 0; i < count; i += 1) await send(`https://api.example.com/ok/orders/${2_000 + seen.size}`)
+  }
 }
 
-const filled = async (page) => {
-  await page.evaluate(fill, { isEmpty: false })
+const filled = async (page, given = {}) => {
+  await page.evaluate(fill, given)
   await page.getByText('https://mail.example.com').first().waitFor()
+}
+/** Two minutes with more calls, on a clock of the scene's own. */
+const lived = async (page, given) => {
+  await filled(page, given)
+  for (const count of [3, 9, 14, 0, 6, 11, 2, 8, 5, 12, 4, 7]) {
+    await page.evaluate((count) => globalThis.more(count), count)
+    await page.clock.runFor(10_000)
+  }
 }
 const tab = (page, name) => page.getByRole('tab', { name }).click()
 
 export const inspectorScenes = [
-  { name: 'inspector-overview', body: inspector, ready: filled },
+  { name: 'inspector-overview', body: inspector, isClockOurs: true, ready: lived },
+  {
+    name: 'inspector-panel',
+    body: '<p>The page of a shop.</p>',
+    isClockOurs: true,
+    ready: (page) => lived(page, { isMounted: true }),
+  },
+  {
+    name: 'inspector-events',
+    body: inspector,
+    ready: async (page) => {
+      await filled(page)
+      await tab(page, /^Events/)
+      await page.getByText('attempt 2').first().waitFor()
+    },
+  },
   {
     name: 'inspector-tasks',
     body: inspector,

@@ -14,36 +14,29 @@ const computed = async (page) => {
 
 const spread = { policyId: 'own', strategy: 'spread', initialDelayMs: 10_000, maxDelayMs: 86_400_000, maxAttempts: 12 }
 
-/** The part that a narrow screen shows. */
-const view = '#view figure'
-
 export const scenes = [
   ...inspectorScenes,
   {
     name: 'lab-curve',
     body: lab,
-    part: view,
     fragment: fragmentOf({ policy: spread, versus: presets.sidekiq }),
     ready: drawn,
   },
   {
     name: 'lab-crowd',
     body: lab,
-    part: view,
     fragment: fragmentOf({ view: 'crowd', policy: spread }),
     ready: computed,
   },
   {
     name: 'lab-frontier',
     body: lab,
-    part: view,
     fragment: fragmentOf({ view: 'frontier', policy: presets.sidekiq }),
     ready: computed,
   },
   {
     name: 'lab-outage',
     body: lab,
-    part: view,
     fragment: fragmentOf({
       view: 'outage',
       policy: { ...spread, initialDelayMs: 500, maxDelayMs: 47_000, maxAttempts: 100 },
@@ -53,7 +46,6 @@ export const scenes = [
   {
     name: 'lab-failed',
     body: lab,
-    part: view,
     fragment: fragmentOf({ policy: { strategy: 'fixed', initialDelayMs: -1 } }),
     ready: (page) => page.locator('redrive-curve [role=alert]').waitFor(),
   },

@@ -15,7 +15,7 @@ use crate::crowd::raster::Raster;
 use crate::crowd::{Strategy, strategies};
 use crate::spread::{Figures, Survey};
 use crate::storm::measure::Second;
-use crate::storm::model::{Backlog, Outage, Setup, variants};
+use crate::storm::model::{Backlog, Outage, Setup, WAIT_MS, variants};
 use crate::storm::run::Storm;
 
 #[global_allocator]
@@ -191,8 +191,8 @@ pub struct LabOutage {
 
 #[wasm_bindgen]
 impl LabOutage {
-    /// A storm of these clients. `short`: what the server takes on; `refusing`: how it is away; `gates`: the place in the list of
-    /// their names.
+    /// A storm of these clients. `short`: what the server takes on; `refusing`: how it is away; `awaited`: callers wait for
+    /// their calls, and leave after 30 s; `gates`: the place in the list of their names.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::too_many_arguments)] // named on the other side
     pub fn new(
@@ -203,6 +203,7 @@ impl LabOutage {
         outage: f64,
         short: bool,
         refusing: bool,
+        awaited: bool,
         gates: usize,
         seed: f64,
     ) -> Result<LabOutage, JsError> {
@@ -214,6 +215,7 @@ impl LabOutage {
             load,
             outage_ms: outage as u64,
             policy: policy(fields)?,
+            wait_ms: awaited.then_some(WAIT_MS),
             ..Setup::new(clients, backlog, kind).with(gates)
         };
         Ok(LabOutage { storm: Storm::new(setup.clone(), seed as u64), setup })

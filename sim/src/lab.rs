@@ -10,7 +10,7 @@ use crate::crowd::raster::Raster;
 use crate::crowd::strategies;
 use crate::spread::{self, Survey};
 use crate::storm::measure::Second;
-use crate::storm::model::{Backlog, GATES, Outage, Setup, patient, sound, variants};
+use crate::storm::model::{Backlog, GATES, Outage, Setup, WAIT_MS, patient, sound, variants};
 use crate::storm::run::Storm;
 
 /// The presets, and the policy of [`Setup::new`], by their names.
@@ -147,11 +147,18 @@ fn questions() -> Vec<Value> {
         json!({ "kind": "frontier", "policy": "background", "crowds": 2, "seed": 7 }),
         json!({
             "kind": "outage", "policy": "interactive", "clients": 20, "capacityPerSecond": 60, "load": 0.6,
-            "outageMs": 5000, "backlog": "deep", "outage": "refusing", "gates": "shipped", "seed": 1,
+            "outageMs": 5000, "backlog": "deep", "outage": "refusing", "calls": "enqueued", "gates": "shipped",
+            "seed": 1,
+        }),
+        json!({
+            "kind": "outage", "policy": "interactive", "clients": 30, "capacityPerSecond": 60, "load": 0.5,
+            "outageMs": 40_000, "backlog": "deep", "outage": "hanging", "calls": "awaited", "gates": "shipped",
+            "seed": 3,
         }),
         json!({
             "kind": "outage", "policy": "background", "clients": 2100, "capacityPerSecond": 2500.5, "load": 0.55,
-            "outageMs": 2000, "backlog": "short", "outage": "hanging", "gates": "breaker-budget", "seed": 2,
+            "outageMs": 2000, "backlog": "short", "outage": "hanging", "calls": "enqueued", "gates": "breaker-budget",
+            "seed": 2,
         }),
     ]
 }
@@ -191,6 +198,7 @@ pub fn answer(question: &Value, slice: u32) -> Value {
                 load: number("load"),
                 outage_ms: number("outageMs") as u64,
                 policy,
+                wait_ms: (question["calls"] == "awaited").then_some(WAIT_MS),
                 ..Setup::new(number("clients") as u32, backlog, kind)
             };
             let gates = question["gates"].as_str().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use redrive::policy::Policy;
 use sim::crowd::draws::Waits;
 use sim::lab;
-use sim::storm::model::{Backlog, GATES, OUTAGE_MS, Outage, Setup, sound};
+use sim::storm::model::{Backlog, GATES, OUTAGE_MS, Outage, Setup, WAIT_MS, sound};
 use sim::storm::run::Storm;
 
 /// The value behind a flag.
@@ -85,6 +85,7 @@ pub fn outage(flag: impl Flags) -> Result<(), String> {
         load: within(&flag, "--load", setup.load, (0.01, 0.99))?,
         outage_ms: within(&flag, "--down", OUTAGE_MS / 1000, (1, 600))? * 1000,
         policy,
+        wait_ms: second(&flag, "--calls", ["enqueued", "awaited"])?.then_some(WAIT_MS),
         ..setup
     };
     let gates = flag("--gates").unwrap_or("shipped".to_owned());

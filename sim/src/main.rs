@@ -34,8 +34,8 @@ sim storm [--seeds N] [--only WORDS]            a server that is down for a minu
           [--part course]                       instead: three of them second by second, as JSON
           [--json]                              instead: one of these, second by second, as JSON:
           [--clients N] [--capacity N] [--load SHARE] [--down S] [--seed S]
-          [--backlog deep|short] [--outage hanging|refusing] [--policy NAME|--fields LIST]
-          [--gates none|budget|breaker|breaker-budget|shipped]
+          [--backlog deep|short] [--outage hanging|refusing] [--calls enqueued|awaited]
+          [--policy NAME|--fields LIST] [--gates none|budget|breaker|breaker-budget|shipped]
 sim lab --vectors FILE                          writes what the module of the lab must answer
 ";
 

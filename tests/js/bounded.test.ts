@@ -104,7 +104,7 @@ describe('stats', () => {
     const { core, lanes, hold } = setup()
     for (let i = 0; i < 3_000; i++) hold(originOf(i))
     for (let i = 0; i < 10; i++) lanes.of(null, `https://idle-${i}.test`)
-    const { origins, moreOrigins } = heldStats(core.stats(0) as CoreStats, lanes)
+    const { origins, moreOrigins } = heldStats(core.stats(0) as CoreStats, lanes, () => ({}))
     expect(Object.keys(origins)).toHaveLength(1_000)
     expect(moreOrigins).toBeGreaterThanOrEqual(2_000)
     expect(Object.values(origins).every(({ heldUntilAt }) => heldUntilAt !== null)).toBe(true)

@@ -189,6 +189,8 @@ test('stats counts what waits, runs and ended, by origin too', async () => {
         heldUntilAt: now + 10_000,
         shutUntilAt: null,
         retryBudget: Number.POSITIVE_INFINITY,
+        gate: 'lane-held',
+        gateUntilAt: now + 10_000,
       },
       'https://b.test': {
         depth: 1,

@@ -128,6 +128,11 @@ export interface OutageRequest {
   readonly backlog: 'deep' | 'short'
   /** The answer of a server that is away: none, or a 503 at once. */
   readonly outage: 'hanging' | 'refusing'
+  /**
+   * `enqueued`: the queue keeps each call until it ends. `awaited`: its caller waits for the answer, at the door while a circuit is open, and leaves after
+   * 30 s.
+   */
+  readonly calls: 'enqueued' | 'awaited'
   /** `shipped`: breaker, ramp and budget, as the package has them. */
   readonly gates: 'none' | 'budget' | 'breaker' | 'breaker-budget' | 'shipped'
   readonly seed: number

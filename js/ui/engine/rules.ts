@@ -44,6 +44,7 @@ const RULES: { readonly [K in Kind]: Rules<RequestOf<K>> } = {
     outageMs: wholeSeconds,
     backlog: oneOf('deep', 'short'),
     outage: oneOf('hanging', 'refusing'),
+    calls: oneOf('enqueued', 'awaited'),
     gates: oneOf('none', 'budget', 'breaker', 'breaker-budget', 'shipped'),
     seed,
   },

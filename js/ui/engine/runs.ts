@@ -119,6 +119,7 @@ function outage(lab: Lab, request: OutageRequest): Run {
         outageMs,
         request.backlog === 'short',
         request.outage === 'refusing',
+        request.calls === 'awaited',
         GATES.indexOf(request.gates),
         seed,
       ),

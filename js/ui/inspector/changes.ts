@@ -1,11 +1,15 @@
 /** Events made of what differs between two looks: the log of a source that has none of its own. */
 
+import type { CircuitState } from 'redrive'
 import { plural } from 'redrive/internal'
 import type { InspectorEvent, InspectorOverview, InspectorTask } from './source.ts'
 
 type Told = Omit<InspectorEvent, 'at'>
 
 const TONES = { CLOSED: 'good', HALF_OPEN: 'warn', OPEN: 'bad' } as const
+
+/** 'half-open', as all parts say it. */
+export const circuitWord = (state: CircuitState): string => state.toLowerCase().replace('_', '-')
 
 /** Differences of the numbers and of the origins. */
 export function changesOf(before: InspectorOverview, after: InspectorOverview, at: number): InspectorEvent[] {
@@ -23,7 +27,12 @@ export function changesOf(before: InspectorOverview, after: InspectorOverview, a
     const was = known.get(nameOf(origin))
     const from = was?.circuit ?? 'CLOSED'
     const text = nameOf(origin)
-    if (circuit !== from) events.push({ kind: 'circuit', text: `${text}: ${from} to ${circuit}`, tone: TONES[circuit] })
+    if (circuit !== from)
+      events.push({
+        kind: 'circuit',
+        text: `${text}: ${circuitWord(from)} to ${circuitWord(circuit)}`,
+        tone: TONES[circuit],
+      })
     if (heldUntilAt !== null && !was?.heldUntilAt)
       events.push({ kind: 'held', text: `${text} asked for a wait`, tone: 'warn' })
     if (was && !paused !== !was.paused) events.push({ kind: paused ? 'paused' : 'resumed', text })

@@ -11,6 +11,7 @@ import { changeOf, changesOf } from './changes.ts'
 import { dialogView } from './dialog-view.ts'
 import { EventLog } from './event-log.ts'
 import { Follow } from './follow.ts'
+import { History } from './history.ts'
 import { listView } from './list-view.ts'
 import { logView } from './log-view.ts'
 import { numbersView, overviewView, warningsView } from './overview-view.ts'
@@ -22,7 +23,6 @@ import { inspectorStyles } from './styles.ts'
 import { type ListFilter, TaskList, type Viewport } from './task-list.ts'
 import { taskStyles } from './task-styles.ts'
 import { taskView } from './task-view.ts'
-import { Throughput } from './throughput.ts'
 import type { Asking, Opened, Tab, View } from './view.ts'
 
 const TABS: readonly (readonly [Tab, string])[] = [
@@ -30,9 +30,11 @@ const TABS: readonly (readonly [Tab, string])[] = [
   ['tasks', 'Tasks'],
   ['events', 'Events'],
 ]
-/** A list that is narrower has two lines a row; its style sheet says the same. */
-const NARROW = 640
-const rowHeightOf = ({ offsetWidth }: HTMLElement): number => (offsetWidth < NARROW ? 52 : 30)
+/** A list that is narrower has two lines a row, and three; its style sheet says the same. */
+const NARROW = 900
+const NARROWEST = 480
+const rowHeightOf = ({ offsetWidth }: HTMLElement): number =>
+  offsetWidth < NARROWEST ? 66 : offsetWidth < NARROW ? 52 : 30
 const WIDE = 1_000
 
 /** The element, as far as it is needed here. */
@@ -51,7 +53,9 @@ export class Inspector {
   readonly #host: InspectorHost
   #source: InspectorSource | undefined
   #overview: InspectorOverview | undefined
-  #throughput = new Throughput()
+  #history = new History()
+  /** Failed attempts among the events of the source. */
+  #failed = 0
   #events = new EventLog()
   #tab: Tab = 'overview'
   #opened: Opened | undefined
@@ -103,7 +107,8 @@ export class Inspector {
           ? serviceSource({ url: src, ...(token !== undefined && { token }) })
           : undefined)
     this.#overview = this.#opened = this.#asking = undefined
-    this.#throughput = new Throughput()
+    this.#history = new History()
+    this.#failed = 0
     this.#events = new EventLog()
     this.#acts.clear()
     this.#list.begin(this.#source)
@@ -117,6 +122,7 @@ export class Inspector {
     const unwatch = source.watch?.(() => this.#follow.soon())
     const unlisten = source.listen?.((event) => {
       this.#events.add(event)
+      if (event.kind === 'retry' || event.kind === 'exhausted') this.#failed++
       this.#follow.soon()
     })
     this.#unlisten = [() => this.#follow.stop(), unwatch, unlisten].filter((end) => end !== undefined)
@@ -147,7 +153,9 @@ export class Inspector {
     if (source !== this.#source) return // another one meanwhile
     this.#overview = overview
     this.#host.dispatchEvent(new CustomEvent('redrive-look', { detail: overview }))
-    if (overview.succeeded !== undefined) this.#throughput.look(now, overview.succeeded)
+    const { succeeded, exhausted, depth, inFlight } = overview
+    const failed = source.listen ? this.#failed : exhausted
+    this.#history.look(now, { succeeded, failed, waiting: depth - inFlight })
     if (this.#opened) this.#show(this.#opened.taskId, view)
     if (source.listen || !before) return
     for (const event of changesOf(before, overview, now)) this.#events.add(event)
@@ -344,7 +352,7 @@ export class Inspector {
       now: systemClock.now(),
       overview: this.#overview,
       failure: this.#follow.failure,
-      throughput: this.#throughput,
+      history: this.#history,
       acts: this.#acts,
       events: this.#events,
       tab: this.#tab,

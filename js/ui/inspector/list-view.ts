@@ -1,15 +1,19 @@
 /** Tasks by status: what is filtered and searched for, the rows in view, and how many of how many are loaded. */
 
 import { html, nothing } from 'lit'
+import { repeat } from 'lit/directives/repeat.js'
 import type { TaskStatus } from 'redrive'
 import { grouped, harmless, plural } from 'redrive/internal'
 import { actButton, outcomeOf, refusalOf } from './act-view.ts'
+import { laneOf, nextOf, seconds } from './held.ts'
 import { idIn } from './search.ts'
 import type { InspectorTask } from './source.ts'
 import type { View } from './view.ts'
-import { type Drawn, mark, nextOf, STATUSES, seconds, urlOf } from './words.ts'
+import { type Drawn, mark, STATUSES, urlOf } from './words.ts'
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** Pixels that a pointer may move between its press and its release. */
+const STRAY = 20
 const COLUMNS = ['Status', 'Method', 'URL', 'Attempt', 'Next', 'Age']
 
 export function listView(view: View): Drawn {
@@ -120,6 +124,8 @@ function rowsView(view: View): Drawn {
     aria-activedescendant=${active >= from && active < to ? `row-${active}` : nothing}
     @keydown=${key}
     @scroll=${scrolled}
+    @pointerdown=${pressed}
+    @click=${(event: MouseEvent) => clicked(event, view)}
   >
     <div role="rowgroup" class="top">
       <div role="row" class="row head" aria-rowindex="1">
@@ -128,7 +134,11 @@ function rowsView(view: View): Drawn {
     </div>
     <div class="space" role="presentation">
       <div class="rows" role="rowgroup">
-        ${shown.slice(from, to).map((task, i) => rowView(view, task, from + i, opened?.taskId === task.taskId))}
+        ${repeat(
+          shown.slice(from, to),
+          ({ taskId }) => taskId,
+          (task, i) => rowView(view, task, from + i, opened?.taskId === task.taskId),
+        )}
       </div>
     </div>
   </div>`
@@ -143,22 +153,40 @@ function emptyWords({ list }: View): string {
   return `No task ${which ? `is ${which} ` : ''}${origin ? `for ${harmless(origin)} ` : ''}here. A call that failed and is tried again, or that was enqueued, shows as a task.`
 }
 
-function rowView({ now, list, open }: View, task: InspectorTask, index: number, isOpen: boolean): Drawn {
+/** The row that was pressed, as it was then: a list that is looked at again while the button is down moves its rows, and a click is not lost, nor another's. */
+let press: { readonly taskId: string | undefined; readonly y: number } | undefined
+
+const taskIn = ({ target }: Event): string | undefined =>
+  (target as Element).closest<HTMLElement>('.rows .row')?.dataset.task
+
+const pressed = (event: PointerEvent): void => {
+  press = { taskId: taskIn(event), y: event.clientY }
+}
+
+/** A click without a press, as of a program, is at the row that it names; one that was drawn away from its row is none. */
+function clicked(event: MouseEvent, { open }: View): void {
+  const { taskId, y } = (event.detail > 0 && press) || { taskId: taskIn(event), y: event.clientY }
+  press = undefined
+  if (taskId && Math.abs(event.clientY - y) < STRAY) open(taskId)
+}
+
+function rowView({ now, list, overview }: View, task: InspectorTask, index: number, isOpen: boolean): Drawn {
   const { status, method, targetUrl, attemptNumber, createdAt, taskId } = task
   const isActive = index === list.active
+  const next = harmless(nextOf(task, laneOf(task, overview?.origins), now))
   return html`<div
     role="row"
     id="row-${index}"
     class="row ${isActive ? 'active' : ''}"
     aria-rowindex=${index + 2}
     aria-selected=${isOpen}
-    @click=${() => open(taskId)}
+    data-task=${taskId}
   >
     <span role="gridcell" class="status">${mark(STATUSES[status])}</span>
     <span role="gridcell" class="method">${harmless(method)}</span>
     <span role="gridcell" class="url" title=${harmless(targetUrl)}>${urlOf(targetUrl, true)}</span>
     <span role="gridcell" class="attempt"><span class="label soft">attempt </span>${attemptNumber}</span>
-    <span role="gridcell" class="next">${nextOf(task, now)}</span>
+    <span role="gridcell" class="next" title=${next}>${next}</span>
     <span role="gridcell" class="age">${seconds(Math.max(0, now - createdAt))}</span>
   </div>`
 }

@@ -39,6 +39,13 @@ const styles = css`
     box-shadow: 0 8px 40px rgb(0 0 0 / 0.35);
     --redrive-inspector-list: clamp(12rem, 45vh, 40rem);
   }
+  .title {
+    display: flex;
+    justify-content: space-between;
+    align-items: center;
+    padding: 6px 8px 0 14px;
+    background: var(--_back);
+  }
   .sheet[hidden] {
     display: none;
   }
@@ -55,7 +62,16 @@ export function mounted(queue: RetryQueue, options: MountOptions): () => void {
   sheet.className = 'sheet'
   sheet.id = 'sheet'
   sheet.setAttribute('role', 'dialog')
-  sheet.setAttribute('aria-label', 'Inspector')
+  sheet.setAttribute('aria-labelledby', 'title')
+  const title = sheet.appendChild(document.createElement('div'))
+  title.className = 'title'
+  const name = title.appendChild(document.createElement('h2'))
+  name.id = 'title'
+  name.textContent = 'Inspector'
+  const close = title.appendChild(document.createElement('button'))
+  close.className = 'quiet'
+  close.textContent = '✕'
+  close.setAttribute('aria-label', 'Close the inspector')
   button.setAttribute('aria-controls', 'sheet')
   // by its name: where the page has two copies of the package, the other one has defined it
   const inspector = document.createElement('redrive-inspector') as RedriveInspectorElement
@@ -77,11 +93,14 @@ export function mounted(queue: RetryQueue, options: MountOptions): () => void {
   show(options.open ?? false)
   inspector.addEventListener('redrive-look', (event) => label((event as CustomEvent<InspectorOverview>).detail))
   button.addEventListener('click', () => show(sheet.hidden === true))
-  root.addEventListener('keydown', (event) => {
-    // an Escape that closed something inside is used up
-    if ((event as KeyboardEvent).key !== 'Escape' || event.defaultPrevented || sheet.hidden) return
+  const hide = (): void => {
     show(false)
     button.focus()
+  }
+  close.addEventListener('click', hide)
+  root.addEventListener('keydown', (event) => {
+    // an Escape that closed something inside is used up
+    if ((event as KeyboardEvent).key === 'Escape' && !event.defaultPrevented && !sheet.hidden) hide()
   })
   document.body.append(host)
   return () => host.remove()

@@ -1,12 +1,13 @@
 /** The numbers of everything, and a row for each origin. */
 
-import { html, nothing, svg } from 'lit'
+import { html, nothing } from 'lit'
 import { grouped, harmless } from 'redrive/internal'
 import { doButton, outcomeOf, refusalOf } from './act-view.ts'
+import { chartsView } from './charts-view.ts'
+import { eventOf, seconds } from './held.ts'
 import type { InspectorOrigin, InspectorOverview } from './source.ts'
-import type { Throughput } from './throughput.ts'
 import type { View } from './view.ts'
-import { CIRCUITS, type Drawn, mark, seconds } from './words.ts'
+import { CIRCUITS, type Drawn, mark } from './words.ts'
 
 /** Rows that are drawn; those with something to tell come first. */
 const DRAWN = 100
@@ -17,7 +18,7 @@ const number = (name: string, value: Drawn, more: Drawn = nothing): Drawn =>
     <dd>${value}${more === nothing ? nothing : html`<small>${more}</small>`}</dd>
   </div>`
 
-export function numbersView({ overview, throughput, now }: View): Drawn {
+export function numbersView({ overview, history, now }: View): Drawn {
   if (!overview) {
     const names = ['Waiting', 'In flight', 'Succeeded', 'Success rate', 'Dead letters', 'Capacity']
     return html`<dl class="numbers" aria-busy="true">
@@ -25,7 +26,7 @@ export function numbersView({ overview, throughput, now }: View): Drawn {
     </dl>`
   }
   const { depth, inFlight, deadLetters, capacity, nextAttemptAt, succeeded, exhausted } = overview
-  const rate = throughput.perMinute(now)
+  const rate = history.perMinute(now)
   const ended = (succeeded ?? 0) + (exhausted ?? 0)
   const next = nextAttemptAt && nextAttemptAt > now ? `next in ${seconds(nextAttemptAt - now)}` : ''
   const taken = capacity > 0 ? (100 * (depth + deadLetters)) / capacity : 0
@@ -33,8 +34,12 @@ export function numbersView({ overview, throughput, now }: View): Drawn {
     ${number('Waiting', grouped(depth - inFlight), next)} ${number('In flight', grouped(inFlight))}
     ${number(
       'Succeeded',
-      succeeded === undefined ? '–' : rate === undefined ? '…' : `${grouped(Math.round(rate))}/min`,
-      succeeded === undefined ? 'not shown to this token' : bars(throughput),
+      succeeded === undefined ? '–' : grouped(succeeded),
+      succeeded === undefined
+        ? 'not shown to this token'
+        : rate === undefined
+          ? ''
+          : `${grouped(Math.round(rate))}/min`,
     )}
     ${number(
       'Success rate',
@@ -50,19 +55,6 @@ export function numbersView({ overview, throughput, now }: View): Drawn {
 const percent = (share: number): string => {
   const hundredths = Math.floor(share * 10_000)
   return hundredths % 100 === 0 ? `${hundredths / 100}` : (hundredths / 100).toFixed(hundredths >= 9_900 ? 2 : 1)
-}
-
-/** Slots of a sparkline, each of ten seconds. */
-const SLOTS = 30
-
-function bars({ bars }: Throughput): Drawn {
-  const most = Math.max(1, ...bars)
-  const rects = bars.map((count, i) => {
-    const height = count === 0 ? 1 : Math.max(2, (16 * count) / most)
-    return svg`<rect x=${(SLOTS - bars.length + i) * 3} y=${16 - height} width="2" height=${height} />`
-  })
-  const words = `Succeeded in each 10 s, the latest last: ${bars.slice(-6).join(', ')}`
-  return html`<svg class="spark" viewBox="0 0 90 16" role="img" aria-label=${words}>${rects}</svg>`
 }
 
 export function overviewView(view: View): Drawn {
@@ -81,13 +73,13 @@ export function overviewView(view: View): Drawn {
       ${doButton(view, 'resume', { type: 'resume' }, { label: 'Resume all' })}
       ${['flush', 'pause', 'resume'].map((key) => outcomeOf(view, key))}
     </div>
-    ${refusalOf(view, 'flush', 'pause', 'resume')}
+    ${refusalOf(view, 'flush', 'pause', 'resume')} ${chartsView(view)}
     ${
       sorted.length === 0
         ? html`<p class="empty soft">No origins yet. Each origin that tasks go to shows here, with its circuit, what holds it, and its retry budget.</p>`
         : html`<div class="origins" role="table" aria-label="Origins">
             <div role="row" class="head">
-              ${['Origin', 'State', 'Waiting', 'In flight', 'Retry budget', 'Next', ''].map(
+              ${['Origin', 'State', 'Waiting', 'In flight', 'Retry budget', 'Next event', ''].map(
                 (name) => html`<span role="columnheader">${name || html`<span class="hidden">Actions</span>`}</span>`,
               )}
             </div>
@@ -105,26 +97,19 @@ const cell = (name: string, value: Drawn): Drawn =>
   html`<span role="cell"><span class="label soft">${name} </span>${value}</span>`
 
 function originView(view: View, lane: InspectorOrigin): Drawn {
-  const { origin, tenant, pending, inFlight, circuit, heldUntilAt, shutUntilAt, retryBudget, nextAttemptAt } = lane
-  const { now } = view
+  const { origin, tenant, pending, inFlight, circuit, retryBudget } = lane
   const key = `origin ${origin}`
-  const left = (at: number | null | undefined): string | undefined => (at && at > now ? seconds(at - now) : undefined)
-  const opens = left(shutUntilAt)
-  const held = left(heldUntilAt)
-  const next = left(nextAttemptAt)
   return html`<div role="row">
     <span role="cell" class="name">
       ${harmless(origin)}${tenant === undefined ? nothing : html` <span class="soft">${tenant === null ? 'no tenant' : harmless(tenant)}</span>`}
     </span>
     <span role="cell" class="states">
       <span class="soft">circuit</span> ${mark(CIRCUITS[circuit])}
-      ${opens ? html`<span class="warn">${circuit === 'CLOSED' ? 'ramp' : 'for'} ${opens}</span>` : nothing}
-      ${held ? html`<span class="warn">held ${held}</span>` : nothing}
       ${lane.paused ? mark(['paused', 'warn']) : nothing}
     </span>
     ${cell('waiting', grouped(pending))} ${cell('in flight', grouped(inFlight))}
     ${cell('retry budget', retryBudget === null ? '–' : `${Math.floor(retryBudget * 10) / 10}`)}
-    ${cell('next', next ? `in ${next}` : '–')}
+    <span role="cell" class="event">${harmless(eventOf(lane, view.now))}</span>
     <span role="cell" class="acts">
       ${doButton(view, key, lane.paused ? { type: 'resume', origin } : { type: 'pause', origin }, {
         label: lane.paused ? 'Resume' : 'Pause',

@@ -5,6 +5,7 @@
 
 import type { QueueEvents, QueueStats, RetryQueue, RetryTask } from 'redrive'
 import { duration, plural, systemClock } from 'redrive/internal'
+import { circuitWord } from './changes.ts'
 import {
   type InspectorAct,
   type InspectorCan,
@@ -12,12 +13,16 @@ import {
   type InspectorEvent,
   type InspectorOverview,
   type InspectorSource,
+  type InspectorTask,
 } from './source.ts'
 
 export interface QueueSourceOptions {
   /** Tasks of every principal, not of the current one alone. @default false */
   readonly allPrincipals?: boolean
 }
+
+/** Waiting tasks that are looked at for the next one of each origin. */
+const LOOKED_AT = 200
 
 const CAN: InspectorCan = {
   cancel: true,
@@ -40,10 +45,13 @@ export function queueSource(queue: RetryQueue, options: QueueSourceOptions = {})
     can: CAN,
     async overview() {
       // a queue that was closed has no answers any more, though its numbers stay
-      await queue.list({ ...scope, limit: 1 })
-      return overviewOf(queue.stats(scope), paused)
+      const { tasks, cursor } = await queue.list({ ...scope, status: 'PENDING', limit: LOOKED_AT })
+      return overviewOf(queue.stats(scope), paused, cursor === undefined ? tasks : undefined)
     },
-    list: (query) => queue.list({ ...scope, ...query }),
+    async list(query) {
+      const page = await queue.list({ ...scope, ...query })
+      return { ...page, tasks: await Promise.all(page.tasks.map((task) => withGate(task, queue, scope))) }
+    },
     async task(taskId) {
       const [task, { attempts }, decisions] = await Promise.all([
         queue.get(taskId, scope),
@@ -58,8 +66,30 @@ export function queueSource(queue: RetryQueue, options: QueueSourceOptions = {})
   }
 }
 
-function overviewOf(stats: QueueStats, paused: ReadonlySet<string>): InspectorOverview {
+/** A task that waits for no time has a gate of its own: parked, behind others, or another. */
+async function withGate(
+  task: RetryTask,
+  queue: RetryQueue,
+  scope: { readonly allPrincipals: boolean },
+): Promise<InspectorTask> {
+  if (task.status !== 'PENDING' || task.nextAttemptAt !== null) return task
+  const { gate, until = null } = (await queue.explain(task.taskId, scope)).at(-1)?.data ?? {}
+  return gate ? { ...task, gate, gateUntilAt: until } : task
+}
+
+/** `waiting`: all tasks that wait. undefined: there are too many to look at, so it is not known which is next at an origin. */
+function overviewOf(
+  stats: QueueStats,
+  paused: ReadonlySet<string>,
+  waiting: readonly RetryTask[] | undefined,
+): InspectorOverview {
   const { depth, inFlight, deadLetters, storeFailingSinceAt, unreadable, lacking, moreOrigins } = stats
+  const nextAt = (origin: string): { readonly nextAttemptAt?: number } => {
+    const times = waiting?.flatMap((task) =>
+      task.targetUrl.startsWith(`${origin}/`) ? (task.nextAttemptAt ?? []) : [],
+    )
+    return times?.length ? { nextAttemptAt: Math.min(...times) } : {}
+  }
   const warnings: string[] = []
   if (storeFailingSinceAt !== undefined) {
     const since = duration(Math.max(1, systemClock.now() - storeFailingSinceAt))
@@ -83,6 +113,7 @@ function overviewOf(stats: QueueStats, paused: ReadonlySet<string>): InspectorOv
       pending: depth - inFlight,
       inFlight,
       ...rest,
+      ...nextAt(origin),
       retryBudget: Number.isFinite(retryBudget) ? retryBudget : null,
       ...(paused.has(origin) && { paused: true }),
     })),
@@ -174,7 +205,10 @@ const TELLERS: Tellers = {
     about(task, `: ${reason}${responseStatus === null ? '' : `, last answer ${responseStatus}`}`, 'bad'),
   cancelled: ({ task }) => about(task),
   unauthorized: ({ task }) => about(task, ': its credentials were refused twice; parked until resumed', 'bad'),
-  circuit: ({ origin, from, to }) => ({ text: `${origin}: ${from} to ${to}`, tone: CIRCUIT_TONES[to] }),
+  circuit: ({ origin, from, to }) => ({
+    text: `${origin}: ${circuitWord(from)} to ${circuitWord(to)}`,
+    tone: CIRCUIT_TONES[to],
+  }),
   degraded: ({ code, message }) => ({ text: `${code}: ${message}`, tone: 'warn' }),
   alert: ({ kind, value, threshold }) => ({ text: `${kind}: ${value}, over ${threshold}`, tone: 'bad' }),
 }

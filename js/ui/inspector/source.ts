@@ -3,7 +3,7 @@
  * element knows nothing but this. No source ever gives a body or a credential: `RetryTask` has neither.
  */
 
-import type { AttemptLog, CircuitState, Decision, QueueStats, RetryTask, TaskStatus } from 'redrive'
+import type { AttemptLog, CircuitState, Decision, Gate, QueueStats, RetryTask, TaskStatus } from 'redrive'
 
 /** An origin, or an origin for one tenant. Whatever is not known is absent. Times are epoch milliseconds. */
 export interface InspectorOrigin {
@@ -17,10 +17,13 @@ export interface InspectorOrigin {
   readonly circuit: CircuitState
   /** The end of the wait that its server asked for. null: there is none. */
   readonly heldUntilAt: number | null
-  /** Until when its circuit breaker or its ramp starts no retry. */
-  readonly shutUntilAt?: number | null
+  /** The first gate that keeps a due retry from starting, as `explain` names it. null, absent: none does, or it is not known. */
+  readonly gate?: Gate | null
+  /** When that gate opens if nothing changes. null, absent: not known. */
+  readonly gateUntilAt?: number | null
   /** Retries left in its budget. null: without a limit, or not known. */
   readonly retryBudget: number | null
+  /** When the first of its tasks is due, whatever holds it then. */
   readonly nextAttemptAt?: number | null
   readonly paused?: boolean
 }
@@ -51,6 +54,9 @@ export interface InspectorTask extends RetryTask {
   readonly orderKey?: string
   /** The task waits for new credentials. */
   readonly parked?: boolean
+  /** The gate that holds this task, where it is not its origin's. Absent: not known. */
+  readonly gate?: Gate
+  readonly gateUntilAt?: number | null
 }
 
 /** All that there is to tell about a task. */

@@ -2,8 +2,9 @@
 
 import { html, nothing, type TemplateResult } from 'lit'
 import { harmless } from 'redrive/internal'
+import { seconds } from './held.ts'
 import type { View } from './view.ts'
-import { type Drawn, seconds } from './words.ts'
+import type { Drawn } from './words.ts'
 
 export const nothingView = (): TemplateResult =>
   html`<p class="empty soft">

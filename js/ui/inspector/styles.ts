@@ -114,10 +114,11 @@ export const inspectorStyles: CSSResult = css`
     font-weight: 400;
     color: var(--_soft);
   }
-  .spark {
-    width: 90px;
-    height: 16px;
-    fill: var(--_good);
+  .charts {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr));
+    gap: 10px 20px;
+    margin: 10px 0;
   }
   [role='tablist'] {
     gap: 0;
@@ -139,7 +140,7 @@ export const inspectorStyles: CSSResult = css`
   }
   .origins {
     display: grid;
-    grid-template-columns: minmax(120px, 2fr) minmax(120px, 1.6fr) repeat(4, auto) auto;
+    grid-template-columns: minmax(120px, 1.6fr) minmax(110px, 1fr) repeat(3, auto) minmax(150px, 2fr) auto;
   }
   .origins [role='row'] {
     display: grid;
@@ -150,7 +151,7 @@ export const inspectorStyles: CSSResult = css`
     padding: 3px 0;
     border-bottom: 1px solid var(--_line);
   }
-  .origins [role='row'] > :nth-child(n + 3) {
+  .origins [role='row'] > :nth-child(n + 3):not(:nth-child(6)) {
     text-align: end;
   }
   .states {
@@ -186,12 +187,23 @@ export const inspectorStyles: CSSResult = css`
   .loaded {
     min-height: 28px;
   }
+  .grid,
+  .log {
+    /* a shadow lies at the foot where there is more: the ground scrolls along and covers it at the end */
+    background:
+      linear-gradient(0deg, var(--_ground) 30%, transparent) 0 100% / 100% 30px no-repeat local,
+      linear-gradient(0deg, color-mix(in srgb, var(--_ink) 26%, transparent), transparent) 0 100% / 100% 10px no-repeat,
+      var(--_ground);
+  }
+  .log {
+    --_ground: var(--_back);
+  }
   .grid {
+    --_ground: var(--_surface);
     position: relative;
     height: var(--redrive-inspector-list, clamp(15rem, 60vh, 60rem));
     overflow: auto;
     overscroll-behavior: contain;
-    background: var(--_surface);
     border: 1px solid var(--_line);
     border-radius: 6px;
     contain: strict;
@@ -205,7 +217,7 @@ export const inspectorStyles: CSSResult = css`
   }
   .row {
     display: grid;
-    grid-template-columns: 92px 62px minmax(0, 1fr) 56px 88px 72px;
+    grid-template-columns: 92px 62px minmax(0, 1fr) 56px minmax(0, 280px) 56px;
     align-items: center;
     gap: 0 10px;
     height: var(--row, 30px);
@@ -297,17 +309,7 @@ export const inspectorStyles: CSSResult = css`
       display: none;
     }
   }
-  @container (max-width: 639px) {
-    .label {
-      display: inline;
-    }
-    .origins,
-    .origins [role='row'] {
-      display: flex;
-      flex-wrap: wrap;
-      gap: 2px 12px;
-    }
-    .origins .head,
+  @container (max-width: 899px) {
     .row.head {
       position: absolute;
       width: 1px;
@@ -315,14 +317,9 @@ export const inspectorStyles: CSSResult = css`
       overflow: hidden;
       clip-path: inset(50%);
     }
-    .origins .name,
-    .origins .states {
-      flex: 1 1 100%;
-    }
     .row {
       grid-template: 'status attempt next age' auto 'method url url url' auto / 88px 76px 1fr auto;
       align-content: center;
-      gap: 0 10px;
     }
     .row .status {
       grid-area: status;
@@ -342,6 +339,40 @@ export const inspectorStyles: CSSResult = css`
     }
     .row .url {
       grid-area: url;
+    }
+    .row .label {
+      display: inline;
+    }
+  }
+  @container (max-width: 479px) {
+    .row {
+      grid-template: 'status method attempt age' auto 'url url url url' auto 'next next next next' auto / auto auto 1fr auto;
+    }
+    .row .attempt {
+      text-align: start;
+    }
+  }
+  @container (max-width: 639px) {
+    .label {
+      display: inline;
+    }
+    .origins,
+    .origins [role='row'] {
+      display: flex;
+      flex-wrap: wrap;
+      gap: 2px 12px;
+    }
+    .origins .head {
+      position: absolute;
+      width: 1px;
+      height: 1px;
+      overflow: hidden;
+      clip-path: inset(50%);
+    }
+    .origins .name,
+    .origins .states,
+    .origins .event {
+      flex: 1 1 100%;
     }
     .list [role='search'] input,
     .acts {

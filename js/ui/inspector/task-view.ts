@@ -4,10 +4,11 @@ import { html, nothing } from 'lit'
 import type { Decision } from 'redrive'
 import { harmless, instant, kindWord } from 'redrive/internal'
 import { actButton, doButton, outcomeOf, refusalOf } from './act-view.ts'
+import { laneOf, nextOf, seconds } from './held.ts'
 import type { InspectorTask, InspectorTaskView } from './source.ts'
 import { timelineView } from './timeline-view.ts'
 import type { View } from './view.ts'
-import { clock, type Drawn, mark, nextOf, STATUSES, seconds, urlOf } from './words.ts'
+import { clock, type Drawn, mark, STATUSES, urlOf } from './words.ts'
 
 export function taskView(view: View): Drawn {
   const { opened, close } = view
@@ -32,10 +33,12 @@ function closeOnEscape(event: KeyboardEvent, { close }: View): void {
 function wholeView(view: View, found: InspectorTaskView, isGone: boolean): Drawn {
   const { task, decisions } = found
   const { status, reason, attemptNumber } = task
-  const next = nextOf(task, view.now)
+  const { gate, until = null } = (status === 'PENDING' && decisions.at(-1)?.data) || {}
+  const lane = laneOf(task, view.overview?.origins)
+  const next = nextOf({ ...task, ...(gate && { gate, gateUntilAt: until }) }, lane, view.now)
   return html`<p class="line">
       ${mark(STATUSES[status])}${reason ? html`<span class="bad">${harmless(reason)}</span>` : nothing}
-      <span>attempt ${attemptNumber}</span>${next ? html`<span>${next}</span>` : nothing}
+      <span>attempt ${attemptNumber}</span>${next ? html`<span class="warn">${harmless(next)}</span>` : nothing}
       <span class="soft">made ${seconds(view.now - task.createdAt)} ago</span>
     </p>
     ${actsView(view, task, isGone)} ${timelineView(found, view.now, view.width)}

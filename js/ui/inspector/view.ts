@@ -3,9 +3,9 @@
 import type { Acts } from './acts.ts'
 import type { EventLog } from './event-log.ts'
 import type { Failure } from './follow.ts'
+import type { History } from './history.ts'
 import type { InspectorAct, InspectorOverview, InspectorSource, InspectorTask, InspectorTaskView } from './source.ts'
 import type { ListFilter } from './task-list.ts'
-import type { Throughput } from './throughput.ts'
 
 export type Tab = 'overview' | 'tasks' | 'events'
 
@@ -43,7 +43,7 @@ export interface View {
   readonly now: number
   readonly overview: InspectorOverview | undefined
   readonly failure: Failure | undefined
-  readonly throughput: Throughput
+  readonly history: History
   readonly acts: Acts
   readonly events: EventLog
   readonly tab: Tab

@@ -2,8 +2,7 @@
 
 import { html, type nothing, type TemplateResult } from 'lit'
 import type { CircuitState, TaskStatus } from 'redrive'
-import { duration, harmless, instant, STATUS_WORDS } from 'redrive/internal'
-import type { InspectorTask } from './source.ts'
+import { harmless, instant, STATUS_WORDS } from 'redrive/internal'
 
 export type Drawn = TemplateResult | typeof nothing | string
 
@@ -24,16 +23,6 @@ export const CIRCUITS: Readonly<Record<CircuitState, readonly [word: string, ton
 /** A word with its colour. */
 export const mark = ([word, tone]: readonly [string, string]): TemplateResult =>
   html`<span class="mark ${tone}">${word}</span>`
-
-/** Whole seconds, so that a countdown is calm. */
-export const seconds = (ms: number): string => (ms <= 0 ? '0s' : duration(Math.ceil(ms / 1_000) * 1_000))
-
-/** When the next attempt may come. */
-export function nextOf({ nextAttemptAt, parked, status }: InspectorTask, now: number): string {
-  if (parked) return 'parked'
-  if (nextAttemptAt !== null) return nextAttemptAt <= now ? 'due' : `in ${seconds(nextAttemptAt - now)}`
-  return status === 'PENDING' ? 'behind others' : ''
-}
 
 /** The host of a URL is the same for most: what comes after it tells tasks apart. `isShort`: of https nothing is said. */
 export function urlOf(targetUrl: string, isShort = false): TemplateResult {

@@ -39,7 +39,7 @@ export class Computed {
         { fields, crowds: CROWDS, seed },
         { signal, onProgress: (share) => onProgress(share) },
       )
-      return frontierView(answer, policy.policyId ?? 'own')
+      return frontierView(answer, policy.policyId ?? 'own', root.querySelector('#view')?.clientWidth ?? 0)
     }
     if (view === 'crowd') {
       const dots = root.querySelector('redrive-dots')

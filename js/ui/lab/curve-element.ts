@@ -231,24 +231,22 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
           <button @click=${this.#copyLink}>Copy link</button>
         </div>
       </header>
+      <section class="panel" id="view" role="tabpanel" aria-labelledby=${`tab-${view}`}>
+        ${figure(this.#shown === view ? this.#sight : undefined, {
+          share: this.#share,
+          failure: this.#failure,
+          isLoading: !this.#core && this.#failure === '',
+          isTableOpen: this.#isTableOpen,
+          stop: () => this.#stop?.abort(),
+          toggleTable: () => {
+            this.#isTableOpen = !this.#isTableOpen
+            this.requestUpdate()
+          },
+        })}
+        ${viewPanel(controls)}
+      </section>
       <section class="panel knobs" aria-label="Policy">${policyPanel(controls)}</section>
-      <div class="views">
-        <section class="panel" id="view" role="tabpanel" aria-labelledby=${`tab-${view}`}>
-          ${viewPanel(controls)}
-          ${figure(this.#shown === view ? this.#sight : undefined, {
-            share: this.#share,
-            failure: this.#failure,
-            isLoading: !this.#core && this.#failure === '',
-            isTableOpen: this.#isTableOpen,
-            stop: () => this.#stop?.abort(),
-            toggleTable: () => {
-              this.#isTableOpen = !this.#isTableOpen
-              this.requestUpdate()
-            },
-          })}
-        </section>
-        <section class="panel code" aria-label="As code">${this.#codePanel()}</section>
-      </div>
+      <section class="panel code" aria-label="As code">${this.#codePanel()}</section>
     </div>`
   }
 

@@ -1,4 +1,4 @@
-/** The layout of the lab: controls beside the views, above them where there is no room. */
+/** The layout of the lab: controls beside the views, below them where there is no room. */
 
 import { type CSSResult, css } from 'lit'
 
@@ -75,10 +75,9 @@ export const labStyle: CSSResult = css`
     font-size: 12.5px;
     line-height: 1.5;
   }
-  .views {
+  #view {
     display: grid;
-    gap: 14px;
-    min-width: 0;
+    gap: 18px;
   }
   figure {
     display: grid;
@@ -114,8 +113,22 @@ export const labStyle: CSSResult = css`
     font-weight: 400;
     color: var(--_soft);
   }
-  .scroll {
+  /* A shadow lies on each side where there is more: what scrolls along covers it at the end. */
+  .scroll,
+  pre {
+    --_ground: var(--_surface);
+    --_shade: color-mix(in srgb, var(--_ink) 26%, transparent);
     overflow: auto;
+    background:
+      linear-gradient(90deg, var(--_ground) 30%, transparent) 0 0 / 30px 100% no-repeat local,
+      linear-gradient(-90deg, var(--_ground) 30%, transparent) 100% 0 / 30px 100% no-repeat local,
+      linear-gradient(0deg, var(--_ground) 30%, transparent) 0 100% / 100% 30px no-repeat local,
+      linear-gradient(90deg, var(--_shade), transparent) 0 0 / 10px 100% no-repeat,
+      linear-gradient(-90deg, var(--_shade), transparent) 100% 0 / 10px 100% no-repeat,
+      linear-gradient(0deg, var(--_shade), transparent) 0 100% / 100% 10px no-repeat,
+      var(--_ground);
+  }
+  .scroll {
     max-height: 340px;
   }
   .scroll thead th {
@@ -144,9 +157,6 @@ export const labStyle: CSSResult = css`
     align-items: center;
     font-size: 12.5px;
   }
-  .row + figure {
-    margin-top: 18px;
-  }
   .stale {
     opacity: 0.55;
   }
@@ -161,10 +171,9 @@ export const labStyle: CSSResult = css`
     align-items: start;
   }
   pre {
+    --_ground: var(--_back);
     margin: 0;
     padding: 10px 12px;
-    overflow: auto;
-    background: var(--_back);
     border-radius: 6px;
     font: 12.5px/1.5 var(--_mono);
   }
@@ -172,14 +181,9 @@ export const labStyle: CSSResult = css`
     display: grid;
     gap: 14px;
   }
-  .map {
-    overflow-x: auto;
-  }
   .frontier svg {
     display: block;
-    width: 100%;
-    min-width: 480px;
-    max-width: 760px;
+    max-width: 100%;
     height: auto;
     font-size: 12px;
     fill: var(--_soft);
@@ -237,10 +241,20 @@ export const labStyle: CSSResult = css`
   }
   @container (min-width: 900px) {
     .lab {
-      grid-template-columns: 300px minmax(0, 1fr);
+      grid-template: auto auto 1fr / 300px minmax(0, 1fr);
     }
     .lab > header {
       grid-column: 1 / -1;
+    }
+    .knobs {
+      grid-area: 2 / 1 / span 2;
+    }
+    #view,
+    .code {
+      grid-column: 2;
+    }
+    #view > .row {
+      order: -1;
     }
     .frontier {
       grid-template-columns: minmax(0, 1fr) 230px;

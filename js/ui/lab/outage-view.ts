@@ -20,7 +20,7 @@ export function outageView(given: OutageAnswer, state: OutageState): Sight {
     return Math.round(part.reduce((a, b) => a + b, 0) / part.length)
   }
   return {
-    title: `${plural(state.clients, 'client')}, a server that is away for ${state.outageMs / 1_000} s`,
+    title: `${plural(state.clients, 'client')} with ${state.calls} calls, a server that is away for ${state.outageMs / 1_000} s`,
     summary: summaryOf(answer, state),
     picture: html`<redrive-chart .model=${ratesOf(answer, state)}></redrive-chart>
       <redrive-chart .model=${backlogOf(answer)}></redrive-chart>`,
@@ -32,7 +32,7 @@ export function outageView(given: OutageAnswer, state: OutageState): Sight {
       grouped(mean(answered, from)),
       grouped(open[Math.min(from + every, open.length) - 1] ?? 0),
     ]),
-    figures: figuresOf(answer),
+    figures: figuresOf(answer, state),
   }
 }
 
@@ -48,27 +48,36 @@ function withoutLast(answer: OutageAnswer): OutageAnswer {
   }
 }
 
-function summaryOf(answer: OutageAnswer, { gates, capacity }: OutageState): string {
-  const { drainedS, collapsed, amplification, lost, totalCalls, idealS } = answer
+/** The words for what becomes of a call that has no answer. */
+const MODES: Readonly<Record<OutageState['calls'], string>> = {
+  awaited: 'Each caller waits for 30 s, at the door while the circuit is open, and then leaves. ',
+  enqueued: 'The queue keeps each call until it ends. ',
+}
+
+function summaryOf(answer: OutageAnswer, { calls, gates, capacity }: OutageState): string {
+  return MODES[calls] + courseOf(answer, calls, gates, capacity)
+}
+
+function courseOf(
+  { drainedS, collapsed, amplification, lost, totalCalls, idealS }: OutageAnswer,
+  calls: OutageState['calls'],
+  gates: OutageState['gates'],
+  capacity: number,
+): string {
   const lostText =
     lost === 0 ? 'No call is lost.' : `${grouped(lost)} of ${grouped(totalCalls)} calls end without an answer.`
   if (collapsed) {
     return `The server stays down: it is back, but its clients’ retries keep it busy with work that no client waits for any more. ${lostText}${gates === 'none' ? ' Turn the gates on to see it recover.' : ''}`
   }
   if (drainedS === null) return `The backlog is not gone yet at the end of what is shown. ${lostText}`
-  return `The backlog is gone ${Math.round(drainedS)} s after the server is back; no policy could do it in less than ${Math.round(idealS)} s at ${grouped(capacity)} requests a second. Each call was asked ${ratio(amplification)} times meanwhile. ${lostText}`
+  return `The backlog is gone ${Math.round(drainedS)} s after the server is back; ${calls === 'awaited' ? 'callers who have left are no part of it' : `no policy could do it in less than ${Math.round(idealS)} s at ${grouped(capacity)} requests a second`}. Each call was asked ${ratio(amplification)} times meanwhile. ${lostText}`
 }
 
-function figuresOf({
-  drainedS,
-  lastS,
-  amplification,
-  askedInVain,
-  lost,
-  totalCalls,
-  collapsed,
-  idealS,
-}: OutageAnswer): Figure[] {
+function figuresOf(
+  { drainedS, lastS, amplification, askedInVain, lost, totalCalls, collapsed, idealS }: OutageAnswer,
+  { calls }: OutageState,
+): Figure[] {
+  const isAwaited = calls === 'awaited'
   const seconds = (s: number | null): string => (s === null ? '–' : `${Math.round(s)} s`)
   return [
     collapsed
@@ -76,8 +85,8 @@ function figuresOf({
       : {
           name: 'Backlog gone',
           value: seconds(drainedS),
-          help: `after its return; the ideal is ${seconds(idealS)}`,
-          tone: drainedS !== null && drainedS < idealS * 1.5 ? 'good' : 'warn',
+          help: `after its return${isAwaited ? '' : `; the ideal is ${seconds(idealS)}`}`,
+          ...(!isAwaited && { tone: (drainedS ?? Number.NaN) < idealS * 1.5 ? ('good' as const) : ('warn' as const) }),
         },
     { name: 'Last call ended', value: seconds(lastS), help: 'of those made in the outage' },
     {

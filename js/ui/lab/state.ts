@@ -8,6 +8,7 @@ export type View = (typeof VIEWS)[number]
 
 export const BACKLOGS = ['deep', 'short'] as const
 export const OUTAGES = ['hanging', 'refusing'] as const
+export const CALLS = ['enqueued', 'awaited'] as const
 export const GATES = ['shipped', 'breaker-budget', 'breaker', 'budget', 'none'] as const
 
 export interface OutageState {
@@ -19,6 +20,7 @@ export interface OutageState {
   readonly outageMs: number
   readonly backlog: (typeof BACKLOGS)[number]
   readonly outage: (typeof OUTAGES)[number]
+  readonly calls: (typeof CALLS)[number]
   readonly gates: (typeof GATES)[number]
 }
 
@@ -48,6 +50,7 @@ export const FIRST_STATE: LabState = {
     outageMs: 60_000,
     backlog: 'deep',
     outage: 'hanging',
+    calls: 'enqueued',
     gates: 'shipped',
   },
 }
@@ -106,6 +109,7 @@ export function stateOf(fragment: string): LabState | null {
       outageMs: Math.round(number('outageMs', outage.outageMs)),
       backlog: word('backlog', BACKLOGS, outage.backlog),
       outage: word('outage', OUTAGES, outage.outage),
+      calls: word('calls', CALLS, outage.calls),
       gates: word('gates', GATES, outage.gates),
     },
   }

@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit'
 import { type Controls, type Options, select, typed } from './controls.ts'
 import { knob } from './knob.ts'
 import type { Knob } from './policy-knobs.ts'
-import { BACKLOGS, GATES, LIMITS, OUTAGES, type OutageState } from './state.ts'
+import { BACKLOGS, CALLS, GATES, LIMITS, OUTAGES, type OutageState } from './state.ts'
 
 const GATE_NAMES: Readonly<Record<OutageState['gates'], string>> = {
   shipped: 'on: breaker, ramp, budget',
@@ -16,6 +16,7 @@ const GATE_NAMES: Readonly<Record<OutageState['gates'], string>> = {
 const GATE_OPTIONS: Options = GATES.map((each) => [each, GATE_NAMES[each]])
 const OUTAGE_OPTIONS: Options = OUTAGES.map((each) => [each, each === 'hanging' ? 'hangs' : 'answers 503'])
 const BACKLOG_OPTIONS: Options = BACKLOGS.map((each) => [each, each === 'deep' ? 'longer than clients wait' : 'short'])
+const CALL_OPTIONS: Options = CALLS.map((each) => [each, each === 'awaited' ? 'awaited, for 30 s' : each])
 
 export function viewPanel(controls: Controls): TemplateResult | typeof nothing {
   const { view } = controls.state
@@ -30,14 +31,14 @@ export function viewPanel(controls: Controls): TemplateResult | typeof nothing {
 function outageKnobs(controls: Controls): TemplateResult {
   const { outage } = controls.state
   const change = (part: Partial<OutageState>): void => controls.set({ outage: { ...controls.state.outage, ...part } })
-  const words = (id: 'gates' | 'outage' | 'backlog', label: string, options: Options): TemplateResult =>
+  const words = (id: 'calls' | 'gates' | 'outage' | 'backlog', label: string, options: Options): TemplateResult =>
     select(`view-${id}`, label, options, outage[id], (value) => change({ [id]: value }))
   return html`
     ${limited(controls, 'clients', 'Clients', 'with a queue each', 'count', outage.clients, (clients) => change({ clients }))}
     ${limited(controls, 'capacity', 'Capacity', 'requests that the server can do in a second', 'count', outage.capacity, (capacity) => change({ capacity }), 50)}
     ${limited(controls, 'load', 'Load', 'new calls, as a share of the capacity', 'share', outage.load, (load) => change({ load }), 0.01)}
     ${limited(controls, 'outageMs', 'Outage', 'the server is away for so long', 'ms', outage.outageMs, (ms) => change({ outageMs: Math.max(1_000, Math.round(ms / 1_000) * 1_000) }))}
-    ${words('gates', 'Gates', GATE_OPTIONS)} ${words('outage', 'While away it', OUTAGE_OPTIONS)}
+    ${words('calls', 'Calls are', CALL_OPTIONS)} ${words('gates', 'Gates', GATE_OPTIONS)} ${words('outage', 'While away it', OUTAGE_OPTIONS)}
     ${words('backlog', 'Its queue is', BACKLOG_OPTIONS)}
   `
 }

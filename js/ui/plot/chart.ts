@@ -22,6 +22,8 @@ export interface Line {
   readonly band?: true
   /** Fills the space down to the axis. */
   readonly area?: true
+  /** Stands as a bar for each value; of 0 there is none. */
+  readonly bars?: true
 }
 
 /** Shades a stretch of the x axis. */
@@ -41,6 +43,8 @@ export interface ChartModel {
   /** The y axis counts by factors: 0 lies at its foot. */
   readonly log?: { readonly from: number; readonly to: number; readonly ticks: readonly number[] }
   readonly stretches?: readonly Stretch[]
+  /** One of several in a row: low, and without a legend. */
+  readonly isSmall?: true
   /** A level that is marked across the plot. */
   readonly level?: { readonly at: number; readonly label: string }
 }
@@ -48,8 +52,10 @@ export interface ChartModel {
 const HEIGHT = 330
 /** The legend below the plot. */
 const LEGEND = 34
-/** Steps of an x axis that counts whole things. */
-const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
+/** The height of a small one. */
+const SMALL = 110
+/** Steps of an axis that counts whole things. */
+const WHOLE = Array.from({ length: 24 }, (_, i) => ([1, 2, 5][i % 3] as number) * 10 ** Math.floor(i / 3))
 const LABELS = { size: 11, font: '11px system-ui, sans-serif' }
 
 class RedriveChart extends RedriveElement {
@@ -63,6 +69,9 @@ class RedriveChart extends RedriveElement {
       }
       #plot {
         min-height: ${HEIGHT}px;
+      }
+      #plot.small {
+        min-height: ${SMALL}px;
       }
       .u-legend {
         text-align: start;
@@ -112,7 +121,7 @@ class RedriveChart extends RedriveElement {
 
   override render(): TemplateResult {
     // the table beside it says the same in words
-    return html`<div id="plot" aria-hidden="true"></div>`
+    return html`<div id="plot" class=${this.model?.isSmall ? 'small' : ''} aria-hidden="true"></div>`
   }
 
   protected override updated(_: PropertyValues): void {
@@ -138,7 +147,7 @@ class RedriveChart extends RedriveElement {
 
   #fit(): void {
     const width = Math.floor(this.clientWidth)
-    if (width > 0 && this.#plot && this.#plot.width !== width) this.#plot.setSize({ width, height: HEIGHT - LEGEND })
+    if (width > 0 && this.#plot && this.#plot.width !== width) this.#plot.setSize({ width, height: this.#plot.height })
   }
 
   #draw(model: ChartModel, data: uPlot.AlignedData): uPlot {
@@ -147,7 +156,7 @@ class RedriveChart extends RedriveElement {
     const axis = (label: string, side: 2 | 3): uPlot.Axis => ({
       side,
       label,
-      labelSize: 18,
+      labelSize: label ? 18 : 0,
       labelGap: 0,
       labelFont: `12px system-ui, sans-serif`,
       font: LABELS.font,
@@ -157,11 +166,11 @@ class RedriveChart extends RedriveElement {
     })
     const options: uPlot.Options = {
       width: Math.max(200, Math.floor(this.clientWidth)),
-      height: HEIGHT - LEGEND,
-      legend: { live: true },
+      height: model.isSmall ? SMALL : HEIGHT - LEGEND,
+      legend: { show: !model.isSmall },
       cursor: { drag: { x: false, y: false } },
       scales: {
-        x: { time: false },
+        x: { time: false, ...(model.isSmall && { range: withHalves }) },
         y: model.log
           ? { distr: 3, range: () => [current().log?.from ?? 1, current().log?.to ?? 10] }
           : { range: zeroBased },
@@ -175,7 +184,8 @@ class RedriveChart extends RedriveElement {
         },
         {
           ...axis(model.yLabel, 3),
-          size: 58,
+          size: model.isSmall ? 40 : 58,
+          ...(model.isSmall && { incrs: WHOLE }),
           values: (_, splits) => splits.map((value) => current().yText(value)),
           ...(model.log && {
             splits: () => [...(current().log?.ticks ?? [])],
@@ -190,16 +200,22 @@ class RedriveChart extends RedriveElement {
       bands: model.lines.flatMap(({ band, colour }, i) =>
         band ? [{ series: [i + 1, i] as [number, number], fill: faded(colours(colour), 0.16) }] : [],
       ),
-      hooks: { drawClear: [(plot) => marks(plot, current(), colours)] },
+      hooks: { drawAxes: [(plot) => marks(plot, current(), colours)] },
     }
     return new uPlot(options, data, this.shadow.querySelector('#plot') as HTMLElement)
   }
 }
 
+/** Room for the first and the last bar. */
+const withHalves: uPlot.Range.Function = ({ data: [x] }, from, to) => {
+  const half = (to - from) / (x.length - 1) / 2
+  return [from - half, to + half]
+}
+
 const zeroBased: uPlot.Range.Function = (_, __, most) => [0, Math.max(1, most) * 1.05]
 
 function seriesOf(
-  { label, colour, dash, width = 2, points = false, area }: Line,
+  { label, colour, dash, width = 2, points = false, area, bars }: Line,
   colours: Colours,
   current: () => ChartModel,
 ): uPlot.Series {
@@ -208,6 +224,11 @@ function seriesOf(
     stroke: colours(colour),
     width,
     ...(dash && { dash: [...dash] }),
+    ...(bars && {
+      width: 0,
+      fill: colours(colour),
+      paths: uPlot.paths.bars?.({ size: [0.8] }) as uPlot.Series.PathBuilder,
+    }),
     ...(area && { fill: faded(colours(colour), 0.14) }),
     points: { show: points, size: 6, fill: colours(colour) },
     value: (_, value) => (value === null || value === undefined ? '–' : current().yText(value)),
@@ -217,7 +238,7 @@ function seriesOf(
 /** `rgb(1, 2, 3)`, as computed colours are written, with so much of it left. */
 const faded = (colour: string, share: number): string => colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${share})`)
 
-/** Stretches of the x axis and a level, under the lines. */
+/** Stretches of the x axis and a level, over the grid and under the lines. */
 function marks(plot: uPlot, { stretches = [], level }: ChartModel, colours: Colours): void {
   const { ctx } = plot
   const { left, top, width, height } = plot.bbox

@@ -19,6 +19,8 @@ pub const MOST_SERVERS: u32 = 2000;
 pub const WARM_UP_MS: u64 = 20_000;
 /// The server is away for so long.
 pub const OUTAGE_MS: u64 = 60_000;
+/// Who awaits a call leaves after so long.
+pub const WAIT_MS: u64 = 30_000;
 /// When it is back.
 pub const BACK_MS: u64 = WARM_UP_MS + OUTAGE_MS;
 /// After so long without recovery nobody waits for it any more.
@@ -118,7 +120,7 @@ impl Setup {
     /// The same setup whose calls are awaited: for 30 s, under the default policy.
     #[must_use]
     pub fn awaited(self) -> Setup {
-        Setup { wait_ms: Some(30_000), policy: sound(&PolicyOptions::default()), ..self }
+        Setup { wait_ms: Some(WAIT_MS), policy: sound(&PolicyOptions::default()), ..self }
     }
 
     /// The same setup behind these gates. A ramp is that of servers or of tabs, as the clients are, but for one of pages in view.

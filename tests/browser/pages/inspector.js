@@ -77,7 +77,7 @@ function fakeSource({ count = 60, tasks, can, delayMs = 0, ...overview } = {}) {
       const of = (status) => all.filter((task) => task.status === status).length
       const counts = { PENDING: of('PENDING'), IN_FLIGHT: of('IN_FLIGHT'), EXHAUSTED: of('EXHAUSTED') }
       const inTime = (ms) => Date.now() + ms
-      const nothing = { heldUntilAt: null, shutUntilAt: null, inFlight: 1, pending: 20, retryBudget: 10 }
+      const nothing = { heldUntilAt: null, inFlight: 1, pending: 20, retryBudget: 10 }
       return {
         depth: counts.PENDING + counts.IN_FLIGHT,
         inFlight: counts.IN_FLIGHT,
@@ -97,7 +97,8 @@ function fakeSource({ count = 60, tasks, can, delayMs = 0, ...overview } = {}) {
                   ...nothing,
                   origin: 'https://pay.example.com',
                   circuit: 'OPEN',
-                  shutUntilAt: inTime(12_000),
+                  gate: 'circuit-open',
+                  gateUntilAt: inTime(12_000),
                   retryBudget: 0,
                 },
                 {

@@ -57,7 +57,7 @@ describe.each(engines)('%s', (name, start) => {
       await tab.run("stage.press('Make all due')")
       return text()
     }
-    await eventually(flush).toMatch(/held \d+s/)
+    await eventually(flush).toMatch(/held by Retry-After, ends in \d+s/)
     const states = await tab.run<('CLOSED' | 'HALF_OPEN' | 'OPEN')[]>(
       'Object.values(stage.queue.stats().origins).map(({ circuit }) => circuit)',
     )

@@ -181,6 +181,45 @@ describe('tasks', () => {
     }
   })
 
+  test('behind a gate it says what holds it and when that ends, in the list, on its page, and for its origin', async () => {
+    await using tab = await opened()
+    await tab.says(/pay\.example\.com.*held by the open circuit, next probe in \d+s/)
+    await tab.says(/api\.example\.com.*next attempt in 4s/)
+    await tab.page.getByRole('tab', { name: 'Tasks' }).click()
+    const row = tab.page.getByRole('row').filter({ hasText: 'pay.example.com/v1/orders/1?' })
+    await row.getByText(/^held by the open circuit, next probe in \d+s$/).waitFor()
+    await row.click()
+    await tab.page
+      .getByRole('region', { name: 'Task' })
+      .getByText(/^held by the open circuit, next probe in \d+s$/)
+      .waitFor()
+  })
+
+  test('a click is for the row that was pressed, though the list moves before the button is released', async () => {
+    await using tab = await opened({ count: 60 })
+    await tab.page.getByRole('tab', { name: 'Tasks' }).click()
+    const row = tab.page.getByRole('row').filter({ hasText: 'orders/3?' })
+    const { x, y } = (await row.boundingBox()) ?? { x: 0, y: 0 }
+    await tab.page.mouse.move(x + 30, y + 10)
+    await tab.page.mouse.down()
+    await tab.page.evaluate(() => {
+      for (let n = 0; n < 2; n++) stage.source.all.unshift(stage.fakeTask(100 + n, Date.now()))
+    })
+    await expect.poll(async () => ((await row.boundingBox())?.y ?? 0) > y + 20).toBe(true)
+    await tab.page.mouse.up()
+    await tab.says('id 0199a3b4-6c58-7000-8a4f-000000000003')
+  })
+
+  test('the node of a row stays that of its task while the list scrolls', async () => {
+    await using tab = await opened({ count: 200 })
+    await tab.page.getByRole('tab', { name: 'Tasks' }).click()
+    const row = tab.page.getByRole('row').filter({ hasText: 'orders/15?' })
+    const node = await row.elementHandle()
+    await tab.page.getByRole('grid').evaluate((grid) => grid.scrollTo(0, 300))
+    await tab.page.getByRole('row').filter({ hasText: 'orders/30?' }).waitFor()
+    expect(await node?.textContent()).toContain('orders/15?')
+  })
+
   test('a task that is not kept any more is still shown, and said to be gone', async () => {
     await using tab = await opened()
     await tab.page.getByRole('tab', { name: 'Tasks' }).click()
@@ -295,7 +334,16 @@ describe('the button for development', () => {
     expect(await panel.count()).toBe(1)
     await tab.page.keyboard.press('Escape') // the panel
     expect(await panel.count()).toBe(0)
-    expect(await tab.page.evaluate(() => document.activeElement?.shadowRoot?.activeElement?.className)).toBe('open')
+    const focused = () => tab.page.evaluate(() => document.activeElement?.shadowRoot?.activeElement?.className)
+    expect(await focused()).toBe('open')
+    await tab.page.keyboard.press('Enter')
+    await tab.page.keyboard.press('Tab') // the first thing in the panel closes it
+    await tab.page.keyboard.press('Enter')
+    expect(await panel.count()).toBe(0)
+    expect(await focused()).toBe('open')
+    await button.click()
+    await panel.getByRole('button', { name: 'Close the inspector' }).click()
+    expect(await panel.count()).toBe(0)
     await mounted.evaluate(({ close }) => close())
     expect(await button.count()).toBe(0)
   })

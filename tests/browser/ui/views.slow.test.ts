@@ -92,6 +92,7 @@ describe.each(engines)('%s', (_, start) => {
   test.each([
     ['with the gates of the package', {}],
     ['without gates the server stays down', { gates: 'none' }],
+    ['callers who wait for 30 s', { calls: 'awaited' }],
     [
       'a small server, a short queue, refusals',
       { capacity: 200, load: 0.5, outageMs: 20_000, backlog: 'short', outage: 'refusing', clients: 50 },
@@ -104,42 +105,49 @@ describe.each(engines)('%s', (_, start) => {
       outageMs: 60_000,
       backlog: 'deep',
       outage: 'hanging',
+      calls: 'enqueued',
       gates: 'shipped',
       ...change,
     }
     const policy = { ...presets.background, attemptTimeoutMs: 1_000 }
-    const { clients, capacity, load, outageMs, backlog, outage, gates } = state
-    const flags = { clients, capacity, load, down: outageMs / 1_000, backlog, outage, gates, seed: 4 }
+    const { clients, capacity, load, outageMs, backlog, outage, calls, gates } = state
+    const flags = { clients, capacity, load, down: outageMs / 1_000, backlog, outage, calls, gates, seed: 4 }
     const storm = await simulated<Plain<OutageAnswer>>(
       'storm',
       '--json',
       ...row(policy),
       ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, `${value}`]),
     )
-    await view({ view: 'outage', policy, seed: 4, ...change }, `${clients} clients`, ({ rows, figures, summary }) => {
-      const seconds = storm.calls.length - 1
-      const every = Math.max(1, Math.ceil(seconds / 60))
-      const mean = (values: readonly number[], from: number): string => {
-        const part = values.slice(0, -1).slice(from, from + every)
-        return grouped(Math.round(part.reduce((a, b) => a + b, 0) / part.length))
-      }
-      const starts = Array.from({ length: Math.ceil(seconds / every) }, (_, i) => i * every)
-      expect(rows).toEqual(
-        starts.map((from) => [
-          String(from),
-          mean(storm.calls, from),
-          mean(storm.requests, from),
-          mean(storm.answered, from),
-          grouped(storm.open[Math.min(from + every, seconds) - 1] ?? 0),
-        ]),
-      )
-      expect(figures).toMatchObject({
-        Amplification: ratio(storm.amplification),
-        'Asked in vain': ratio(storm.askedInVain),
-      })
-      expect(figures['Backlog gone']).toBe(storm.collapsed ? 'never' : `${Math.round(storm.drainedS ?? Number.NaN)} s`)
-      expect(summary.includes('stays down')).toBe(name.includes('stays down'))
-    })
+    await view(
+      { view: 'outage', policy, seed: 4, ...change },
+      `${clients} clients with ${calls} calls`,
+      ({ rows, figures, summary }) => {
+        const seconds = storm.calls.length - 1
+        const every = Math.max(1, Math.ceil(seconds / 60))
+        const mean = (values: readonly number[], from: number): string => {
+          const part = values.slice(0, -1).slice(from, from + every)
+          return grouped(Math.round(part.reduce((a, b) => a + b, 0) / part.length))
+        }
+        const starts = Array.from({ length: Math.ceil(seconds / every) }, (_, i) => i * every)
+        expect(rows).toEqual(
+          starts.map((from) => [
+            String(from),
+            mean(storm.calls, from),
+            mean(storm.requests, from),
+            mean(storm.answered, from),
+            grouped(storm.open[Math.min(from + every, seconds) - 1] ?? 0),
+          ]),
+        )
+        expect(figures).toMatchObject({
+          Amplification: ratio(storm.amplification),
+          'Asked in vain': ratio(storm.askedInVain),
+        })
+        expect(figures['Backlog gone']).toBe(
+          storm.collapsed ? 'never' : `${Math.round(storm.drainedS ?? Number.NaN)} s`,
+        )
+        expect(summary.includes('stays down')).toBe(name.includes('stays down'))
+      },
+    )
   })
 
   test('a slider that moves on replaces what was asked before', async () => {

@@ -39,6 +39,7 @@ const outage: OutageRequest = {
   outageMs: 10_000,
   backlog: 'deep',
   outage: 'hanging',
+  calls: 'enqueued',
   gates: 'shipped',
   seed: 1,
 }

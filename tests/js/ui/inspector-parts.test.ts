@@ -1,12 +1,12 @@
-// The parts of the inspector that only compute: search, the rows in view, throughput, what changed between two looks, the log.
+// The parts of the inspector that only compute: search, the rows in view, the last minutes, what changed between two looks, the log.
 import { describe, expect, test } from 'vitest'
 import { harmless } from '../../../js/display/harmless.ts'
 import { changeOf, changesOf } from '../../../js/ui/inspector/changes.ts'
 import { EventLog } from '../../../js/ui/inspector/event-log.ts'
+import { History } from '../../../js/ui/inspector/history.ts'
 import { scrolledTo, windowOf } from '../../../js/ui/inspector/list-window.ts'
 import { idIn, matcher } from '../../../js/ui/inspector/search.ts'
 import type { InspectorOrigin, InspectorOverview } from '../../../js/ui/inspector/source.ts'
-import { Throughput } from '../../../js/ui/inspector/throughput.ts'
 import { idOf, taskOf } from './inspector-setup.ts'
 
 describe('search', () => {
@@ -72,37 +72,52 @@ describe('the rows in view', () => {
   })
 })
 
-describe('throughput', () => {
-  test('nothing is said before ten seconds were seen', () => {
-    const seen = new Throughput()
-    seen.look(0, 100)
-    seen.look(9_999, 105)
+describe('the last five minutes', () => {
+  const look = (succeeded: number, waiting = 0) => ({ succeeded, failed: succeeded * 2, waiting })
+
+  test('nothing is said of throughput before ten seconds were seen', () => {
+    const seen = new History()
+    seen.look(0, look(100))
+    seen.look(9_999, look(105))
     expect(seen.perMinute(9_999)).toBeUndefined()
     expect(seen.perMinute(10_000)).toBe(30)
   })
 
   test('a steady rate is that rate', () => {
-    const seen = new Throughput()
-    for (let now = 0; now <= 300_000; now += 1_000) seen.look(now, now / 500)
+    const seen = new History()
+    for (let now = 0; now <= 300_000; now += 1_000) seen.look(now, look(now / 500, 3))
     expect(seen.perMinute(300_000)).toBeCloseTo(120, -1)
-    expect(seen.bars).toHaveLength(30)
-    expect(seen.bars.slice(0, -1).every((bar) => bar === 20)).toBe(true)
+    expect(seen.slots).toHaveLength(30)
+    for (const slot of seen.slots.slice(0, -1)) expect(slot).toEqual({ succeeded: 20, failed: 40, waiting: 3 })
   })
 
   test('a count that fell, as when old tasks are deleted, counts for nothing', () => {
-    const seen = new Throughput()
-    seen.look(0, 1_000)
-    seen.look(5_000, 200)
-    seen.look(10_000, 210)
-    expect(seen.bars).toEqual([0, 10])
+    const seen = new History()
+    seen.look(0, look(1_000))
+    seen.look(5_000, look(200))
+    seen.look(10_000, look(210))
+    expect(seen.slots.map(({ succeeded }) => succeeded)).toEqual([0, 10])
   })
 
-  test('a long pause between two looks fills no more than there is room for', () => {
-    const seen = new Throughput()
-    seen.look(0, 0)
-    seen.look(86_400_000, 7)
-    expect(seen.bars).toHaveLength(30)
-    expect(seen.bars.at(-1)).toBe(7)
+  test('a long pause between two looks fills no more than there is room for, and what waited before it stays', () => {
+    const seen = new History()
+    seen.look(0, look(0, 5))
+    seen.look(86_400_000, look(7, 1))
+    expect(seen.slots).toHaveLength(30)
+    expect(seen.slots.at(0)).toEqual({ succeeded: 0, failed: 0, waiting: 5 })
+    expect(seen.slots.at(-1)).toEqual({ succeeded: 7, failed: 14, waiting: 1 })
+  })
+
+  test('of a part of the time the most that waited is kept, and a count that is not known is none', () => {
+    const seen = new History()
+    for (const [now, waiting] of [
+      [0, 1],
+      [3_000, 9],
+      [6_000, 0],
+    ] as const)
+      seen.look(now, { waiting })
+    expect(seen.slots).toEqual([{ succeeded: 0, failed: 0, waiting: 9 }])
+    expect(seen.perMinute(20_000)).toBeUndefined()
   })
 })
 
@@ -135,7 +150,7 @@ describe('what changed between two looks', () => {
       'a circuit',
       {},
       { origins: [{ ...origin, circuit: 'OPEN' as const }] },
-      ['circuit https://api.test: CLOSED to OPEN'],
+      ['circuit https://api.test: closed to open'],
     ],
     ['a hold', {}, { origins: [{ ...origin, heldUntilAt: 9 }] }, ['held https://api.test asked for a wait']],
     [

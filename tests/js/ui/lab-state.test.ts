@@ -16,6 +16,7 @@ const other: LabState = {
     outageMs: 20_000,
     backlog: 'short',
     outage: 'refusing',
+    calls: 'awaited',
     gates: 'none',
   },
 }

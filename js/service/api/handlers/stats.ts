@@ -78,7 +78,13 @@ function showLane(
   origin: OriginStats | undefined,
   isPaused: ReturnType<typeof pausedBy>,
 ): object {
-  const { heldUntilAt = null, circuit = 'CLOSED', retryBudget = Infinity } = origin ?? {}
+  const {
+    heldUntilAt = null,
+    circuit = 'CLOSED',
+    retryBudget = Infinity,
+    gate = null,
+    gateUntilAt = null,
+  } = origin ?? {}
   return {
     origin: originIn(lane),
     tenant: principalIn(lane),
@@ -86,6 +92,8 @@ function showLane(
     heldUntilAt,
     circuit,
     retryBudget: Number.isFinite(retryBudget) ? retryBudget : null,
+    gate,
+    gateUntilAt,
     paused: isPaused(lane),
   }
 }

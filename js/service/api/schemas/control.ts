@@ -175,6 +175,13 @@ const lane = z.strictObject({
     .number()
     .nullable()
     .meta({ description: 'Retries left in its budget; null: without a limit, or not known here' }),
+  gate: z.string().nullable().meta({
+    description: 'The first gate that keeps a due retry from starting, as `explain` names it; null: none does',
+  }),
+  gateUntilAt: z
+    .number()
+    .nullable()
+    .meta({ description: 'When that gate opens if nothing changes, epoch ms; null: no time is known' }),
   paused: flag('A pause keeps it back'),
   nextAttemptAt: z.number().nullable(),
 })
@@ -213,6 +220,8 @@ export const statsOut: z.ZodType = z
           heldUntilAt: null,
           circuit: 'CLOSED',
           retryBudget: 8.2,
+          gate: null,
+          gateUntilAt: null,
           paused: false,
           nextAttemptAt: 1_795_420_805_120,
         },
