@@ -31,6 +31,7 @@ const modules = [
 
 /** Shapes that another type consists of, which nobody needs by name. A type that is not listed here has to be exported. */
 const unnamed = [
+  'api/policy.d.ts:TableDelays',
   'api/task.d.ts:MetaValue',
   'api/task-errors.d.ts:ExhaustedFacts',
   'cloudflare/env.d.ts:WorkerEnv',
@@ -42,11 +43,12 @@ const unnamed = [
   'cloudflare/with-retry.d.ts:QueueMessage',
   'node.d.ts:Closable',
   'options/own-sending.d.ts:UnmadeError',
+  'options/queue-options.d.ts:RetryQueueOptions', // and options of its own
   'platform/web.d.ts:BodyLike',
   'platform/web.d.ts:HeadersLike',
   'platform/web.d.ts:RequestLike',
   'queue/queue.d.ts:RetryQueue', // each entry exports a class of its own that extends it
-  'service/guard.d.ts:Lookup',
+  'service/names.d.ts:Lookup',
   'service/partitions.d.ts:PartitionBy',
   'service/transport.d.ts:TransportOptions',
   'stores/durable-object/database.d.ts:ObjectStorage',
@@ -85,8 +87,9 @@ const app = await Application.bootstrapWithPlugins({
 const project = await app.convert()
 if (project === undefined) throw new Error('TypeDoc made nothing of the declarations')
 for (const { name, types } of modules) {
-  // a module is converted under its path below the folder that all entries share
-  const found = project.children?.find((child) => types.endsWith(`/${child.name}.d.ts`))
+  // a module is converted under its path below the folder that all entries share, an index under its folder's
+  const path = types.replace(/(\/index)?\.d\.ts$/, '')
+  const found = project.children?.find((child) => path.endsWith(`/${child.name}`))
   if (found === undefined) throw new Error(`TypeDoc shows no module for ${name}`)
   found.name = name
   found.comment = new Comment([{ kind: 'text', text: headOf(types) }])
@@ -121,7 +124,13 @@ for (const each of project.getReflectionsByKind(ReflectionKind.All)) {
   }
 }
 
-app.validate(project)
+// only types of the project's own package are validated, and these are three
+for (const folder of ['pkg', 'pkg-service', 'pkg-ui']) {
+  project.packageName = JSON.parse(readFileSync(at(`../${folder}/package.json`), 'utf8')).name
+  const isHere = (each) => existsSync(at(`../${folder}/types/${each.split(':')[0]}`))
+  app.options.setValue('intentionallyNotExported', unnamed.filter(isHere))
+  app.validate(project)
+}
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 await app.generateOutputs(project)

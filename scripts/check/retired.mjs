@@ -246,8 +246,8 @@ export function refusedIn(path, text, refused) {
 
 const judged = ['js', 'src', 'scripts', 'docs', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
 
-/** The prose that users read; the decisions keep the words of their day. */
-const isForUsers = (path) => /^(js|src|docs)\/|^README/.test(path) && !/^docs\/(adr\/|glossary\.md)/.test(path)
+/** The prose that users read; the decisions keep the words of their day, and docs/api/ has names of code. */
+const isForUsers = (path) => /^(js|src|docs)\/|^README/.test(path) && !/^docs\/(adr\/|api\/|glossary\.md)/.test(path)
 
 /** Every fault of the files under `folders`. */
 function faultsUnder(folders) {

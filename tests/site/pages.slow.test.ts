@@ -13,6 +13,7 @@ const pages: readonly (readonly [string, string])[] = [
   ['a page with wide tables', '/durability'],
   ['the index of the API', '/api/'],
   ['a class of the API', '/api/redrive/classes/RetryQueue'],
+  ['the live page', '/live'],
   ['the lab', '/lab'],
   ['benchmarks', '/benchmarks'],
   ['decisions', '/adr/'],
