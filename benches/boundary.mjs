@@ -12,7 +12,7 @@ const queue = new glue.CoreQueue(3, 3, 100, 1e6, 60_000, 1n)
 const lane = queue.lane()
 const now = 1_790_000_000_000
 const policy = queue.policy(policyFields(resolvePolicy({}, policyDefaults)))
-queue.admit(now, lane, policy, 0, 0, 1, now, Infinity, Infinity, 0xffffffff, false)
+queue.admit(now, lane, policy, 0, 0, 1, now, Infinity, Infinity, 0xffffffff, Number.NaN)
 
 const header = 'x'.repeat(200)
 const name = 'idempotency-key'

@@ -58,7 +58,7 @@ const contestants = {
     const none = Number.POSITIVE_INFINITY
     const now = Date.now()
     for (let i = 0; i < n; i++) {
-      const slot = runner.core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, true)
+      const slot = runner.core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, now)
       runner.core.settle(now, slot, 0, 503, Number.NaN, 1, Number.NaN, false)
     }
     return { keep: runner, outside: engine.memory.buffer.byteLength - before }

@@ -65,10 +65,10 @@ export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
 
 const fast = { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' }
 /**
- * Every page that retries loads the queue's module, so it is small (docs/adr/0011); calls that need keys wait for theirs, and a
- * user waits for the lab.
+ * Pages load the modules of queue and keys, so they are small (docs/adr/0011, 0093); SHA-256 keeps its speed (Cargo.toml), and a user waits
+ * for the lab.
  */
-const speed = { queue: {}, keys: fast, lab: fast }
+const speed = { queue: {}, keys: {}, lab: fast }
 
 async function compile(cargo, sysrootPath) {
   // Fetched first: the crates must lie in their folders before these can be named below.

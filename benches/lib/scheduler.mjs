@@ -36,6 +36,7 @@ export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {})
     events: new Emitter(() => {}),
     now,
     draw: hostDraw(),
+    counts: { attempts: 0 },
     degraded: (code, message) => console.error(code, message),
     sent: () => {},
     idle: () => {},

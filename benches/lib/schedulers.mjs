@@ -118,6 +118,7 @@ class PlainAnswer {
   constructor(status) {
     this.status = status
   }
+  eachHeader() {}
   header() {
     return null
   }
@@ -199,7 +200,7 @@ function bareCore(n) {
     const policy = core.policy(policyOf({ initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS }))
     const none = Number.POSITIVE_INFINITY
     let now = Date.now()
-    for (let i = 0; i < n; i++) core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, false)
+    for (let i = 0; i < n; i++) core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, Number.NaN)
     for (let left = n; left > 0; ) {
       const count = core.poll(now)
       if (count === 0) {

@@ -104,7 +104,7 @@ export function checkInit(
   const { body } = init
   // that of a Request is a method
   if (init.json && typeof init.json !== 'function' && !body) {
-    throw new TypeError("json: enqueue alone takes it; here body: JSON.stringify(value) and a header 'content-type'")
+    throw new TypeError('json: enqueue alone takes it; give body: JSON.stringify(value) and its content-type')
   }
   if (isWords(body) || Array.isArray(body) || typeof body === 'function' || (init.data && !body)) {
     const meant = "for JSON use JSON.stringify(body), for another library's Blob await body.arrayBuffer()"

@@ -16,11 +16,10 @@ export function expose(queue: object, internals: Internals): void {
 }
 
 /** `call`: the call to name where `queue` is none, as its users write it. */
-export function internalsOf(queue: object, call = 'redrive'): Internals {
+export function internalsOf(queue: object, call = 'this'): Internals {
   const internals = byQueue.get(queue)
   if (internals) return internals
   const came = queue === null ? queue : typeof queue
-  const twice = typeof queue === 'object' && queue ? '; if it is one, redrive is installed twice' : ''
-  const apart = queue === undefined ? '; call a method on its queue: queue.enqueue(...)' : twice
-  throw new TypeError(`${call}: expected a RetryQueue, got ${came}${apart}`)
+  const twice = came === 'object' ? '; if it is one, redrive is installed twice' : ''
+  throw new TypeError(`${call}: expected a RetryQueue, got ${came}${twice}`)
 }

@@ -26,7 +26,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 97_300,
+    limit: 97_450,
     aim: 50_000,
   },
   {
@@ -48,7 +48,7 @@ const columns = [
     loaded: 'with the store; with the first call that needs it',
     by: 'queues with a principal or content keys; `redrive/core`',
     of: ({ forKeys }) => forKeys,
-    limit: 23_550,
+    limit: 21_500,
     aim: 18_000,
   },
 ]
@@ -85,7 +85,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 106_950,
+    limit: 107_100,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
@@ -117,7 +117,7 @@ const besideQueue = [
 
 /** Other libraries' interfaces: all that a page or a service worker loads with each at once. */
 const facades = [
-  ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 18_150],
+  ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 18_200],
   ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 176_800],
 ].map(([what, by, source, limit]) => ({
   what,

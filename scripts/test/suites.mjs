@@ -104,7 +104,7 @@ export async function vitest(projects, args, size) {
 
 const fileTimes = at('target', 'test', 'file-times.ndjson')
 /**
- * What a quick file may take of the processor, as a part of what all take: on a busy or slow machine all take longer. More may one that
+ * The processor time that a quick file may take, as a part of what all take: on a busy or slow machine all take longer. More may one that
  * walks a whole contract or many worlds. What takes less than `SMALL_MS` is never too much.
  */
 const [MOST, WALK, SMALL_MS] = [0.03, 0.16, 5_000]

@@ -139,13 +139,13 @@ test.each<[init: object, meant: string]>([
 test('json is for enqueue alone', async () => {
   const { queue, server } = await setup()
   const given = { method: 'POST', json: { a: 1 } } as RequestInit
-  await expect(queue.fetch(ORDERS, given)).rejects.toThrow('json: enqueue alone takes it; here body: JSON.stringify(')
+  await expect(queue.fetch(ORDERS, given)).rejects.toThrow('json: enqueue alone takes it; give body: JSON.stringify(')
   expect(server.hits).toBe(0)
 })
 
 test('a method that is taken from its queue says so', async () => {
   const { enqueue } = new RetryQueue()
-  await expect(enqueue(ORDERS)).rejects.toThrow('got undefined; call a method on its queue: queue.enqueue(...)')
+  await expect(enqueue(ORDERS)).rejects.toThrow('this: expected a RetryQueue, got undefined')
 })
 
 test.each(['POST', 'the body', ['a', 'b']])(

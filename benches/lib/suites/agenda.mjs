@@ -83,7 +83,7 @@ async function core(n, concurrency) {
     const lane = queue.lane()
     const policy = queue.policy(fields)
     now = START
-    for (let i = 0; i < n; i++) queue.admit(now, lane, policy, 0, 0, 1, now, NEVER, NEVER, NONE, false)
+    for (let i = 0; i < n; i++) queue.admit(now, lane, policy, 0, 0, 1, now, NEVER, NEVER, NONE, Number.NaN)
     // each fails once, and waits from then on
     for (let failed = 0; failed < n; ) failed += step()
   }

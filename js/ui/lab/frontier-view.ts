@@ -73,7 +73,8 @@ function summaryOf(rows: readonly FrontierRow[], own: FrontierRow | null): strin
 }
 
 /** From a point to its number; under all numbers, so that none is struck through. */
-const lineOf = ({ x, y, textX, textY }: Mark): TemplateResult => svg`<g><path d="M${x} ${y}L${textX} ${textY}"></path></g>`
+const lineOf = ({ x, y, textX, textY }: Mark): TemplateResult =>
+  svg`<g><path d="M${x} ${y}L${textX} ${textY}"></path></g>`
 
 const markOf = ({ x, y, textX, textY, text, kind, row }: Mark): TemplateResult => svg`<g class=${kind}>
   <title>${row.name}</title>
