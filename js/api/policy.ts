@@ -34,7 +34,7 @@ export interface ExpectedAnswer {
  * a curve chooses the curve for both.
  */
 export interface RetryPolicy {
-  /** A name: it shows in tasks and metrics, and with it `maxAttempts` counts for enqueued and deferred calls, too. */
+  /** A name, which each of `policies` needs: it shows in tasks and metrics, and with it `maxAttempts` counts for enqueued and deferred calls, too. */
   readonly policyId: string
   /**
    * The curve of waits. exponential, linear and fixed are shaped by `initialDelayMs`, `multiplier`, `stepMs`,
@@ -44,7 +44,7 @@ export interface RetryPolicy {
    */
   readonly strategy?: BackoffStrategy
   /**
-   * Attempts in total, the first included, 1 to 1,000,000; 1 turns retrying off. Enqueued and deferred calls are retried for `totalBudgetMs` however many
+   * Attempts of an awaited call in total, the first included, 1 to 1,000,000; 1 turns retrying off. Enqueued and deferred calls are retried for `totalBudgetMs` however many
    * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 5, and 1_000_000 in the background
    */
   readonly maxAttempts?: number

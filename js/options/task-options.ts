@@ -41,7 +41,7 @@ export interface TaskOptions extends RetryHooks {
   /** Among due tasks, those with a higher number go first. A whole number of 32 bits. @default 0 */
   readonly priority?: number
   /**
-   * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
+   * Tasks of one `orderKey` run one after another, in the order in which they came; one that was given up makes way for the next. Such a call has no first attempt
    * of its own that goes out at once: it waits for its turn, and counts in the queue's limits. With a `TaskStore` the turn is
    * the store's to give: the call is stored, whatever its method. One that may not be stored rejects with `ORDER_NOT_STORED`,
    * and while the store cannot be had with `STORAGE_UNAVAILABLE`, both unsent. A body over `maxBodyBytes` is refused with

@@ -18,8 +18,10 @@ export class Live {
   #round = new AbortController()
   #made = 0
 
-  constructor(plain: Lane, byKy: Lane, byRedrive: Lane) {
+  /** `degraded` hears what keeps the queue from its work. */
+  constructor(plain: Lane, byKy: Lane, byRedrive: Lane, degraded: (message: string) => void) {
     this.#queue = new RetryQueue({ fetch: this.#fetchFor(byRedrive) })
+    this.#queue.on('degraded', ({ message }) => degraded(message))
     this.#queue.on('retry', ({ task }) => {
       const call = callAt(byRedrive, task.targetUrl)
       if (call !== undefined) call.dueAt = task.nextAttemptAt ?? 0

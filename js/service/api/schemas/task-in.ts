@@ -108,7 +108,7 @@ export const taskIn: z.ZodType<TaskIn> = z
         description:
           'Higher goes first, across tenants; so above 0 it takes the scope admin where there may be several. Default: 0',
       }),
-    orderKey: name('Tasks of one orderKey go one after another').optional(),
+    orderKey: name('Tasks of one orderKey go one after another; one that was given up makes way').optional(),
     idempotent: flag('It may be repeated without a key').optional(),
     credential: z.string().regex(NAME_SHAPE, 'expected the name of a credential').optional().meta({
       description: 'Name of the credential that each attempt gets, as the settings of the service have it',
