@@ -1,6 +1,6 @@
 /** `redrive task …`: single tasks of a running service, over HTTP. */
 
-import { harmless, systemClock } from 'redrive/internal'
+import { harmless, STATUS_WORDS, systemClock } from 'redrive/internal'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, type Query, taskWord } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
@@ -138,13 +138,20 @@ const get: Command = {
   },
 }
 
+const STATUSES = ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'] as const
+const STATUS = kinds.choice(...STATUSES)
+
 interface TaskListFlags extends ListFlags {
-  readonly status: 'PENDING' | 'IN_FLIGHT' | 'SUCCEEDED' | 'EXHAUSTED' | 'CANCELLED' | undefined
+  readonly status: (typeof STATUSES)[number] | undefined
 }
 const TASK_LIST_FLAGS: FlagTable<TaskListFlags> = {
   status: {
     ...own,
-    kind: { ...kinds.choice('PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'), placeholder: 'STATUS' },
+    kind: {
+      ...STATUS,
+      placeholder: 'STATUS',
+      fromText: (text) => STATUS.fromText(text) ?? STATUSES.find((each) => STATUS_WORDS[each] === text),
+    },
     help: 'Only those of this status: PENDING (waiting), IN_FLIGHT, SUCCEEDED, EXHAUSTED (dead letters) or CANCELLED',
   },
   ...LIST_FLAGS,

@@ -210,6 +210,23 @@ describe.for(STORES)('%s', (kind) => {
   })
 })
 
+test.for([{ delayMs: 60_000 }, { deliverAt: 60_000 }])(
+  'a receipt with %o has the time that is stored',
+  async (given) => {
+    const { create, ask, store, clock } = await setup({ sends: false })
+    const enqueue = store.enqueue.bind(store)
+    vi.spyOn(store, 'enqueue').mockImplementation(async (...tasks) => {
+      await clock.advance(150) // a store that has to wait for its disk
+      return enqueue(...tasks)
+    })
+    const when = 'deliverAt' in given ? { deliverAt: clock.now() + 60_000 } : given
+    const receipt = await create(when)
+    const { json } = await ask('GET', `/retry-tasks/${idOf(receipt)}`)
+    expect(json.nextAttemptAt).toBe(clock.now() + 60_000)
+    expect(receipt.json.nextAttemptAt).toBe(json.nextAttemptAt)
+  },
+)
+
 test.for([-40_000, -30_000, 30_000])(
   'a date is one on the clock of the store, which is %i ms from the one here',
   async (aheadMs) => {
@@ -228,7 +245,8 @@ test.for([-40_000, -30_000, 30_000])(
       [10_000, 25_000],
       [0, 25_000],
     ])
-    const begun = [dates.deliverAt, dates.deliverAt, clock.now() + aheadMs]
+    // that of a task which waits is the store's own
+    const begun = [clock.now() + 10_000, clock.now() + 10_000, clock.now() + aheadMs]
     expect(receipts.map(({ json }) => json.nextAttemptAt)).toEqual(begun)
     // once a second at most
     expect(asked).toBe(1)

@@ -68,7 +68,7 @@ const CASES: readonly Case[] = [
     { json: { tasks: [TASK, DEAD, { ...TASK, status: 'PAUSED' }] } }, // the last is of a later version
   ],
   [
-    `task list --status PENDING ${FILTERED} --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc`,
+    `task list --status waiting ${FILTERED} --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc`,
     'GET /retry-tasks?status=PENDING&origin=https%3A%2F%2Fa.test&policyId=svix&createdAfter=1795392000000&createdBefore=1795478400000&order=rising&limit=5&cursor=abc',
     ['There are none.', 'There may be more: --cursor def'],
     { json: { tasks: [], cursor: 'def' } },
