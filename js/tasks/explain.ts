@@ -189,7 +189,7 @@ export function wordsOf({ gate, until, ahead }: GateStatus): string {
     case 'due':
       return `its own delay${at}`
     case 'lane-held':
-      return `its origin, which asked for a pause in its answer to another request${at}`
+      return `its origin, which asked for a pause of all requests${at}`
     case 'lane-paused':
       return 'resume() of its origin'
     case 'paused':

@@ -73,7 +73,7 @@ const cases: Readonly<Record<string, Case>> = {
       stage.server.reply(503, { 'retry-after': '120' })
       await enqueued(stage, {}, `${ORDERS}/other`)
     },
-    says: ['waits: waits for its origin, which asked for a pause in its answer to another request until 00:01:00'],
+    says: ['waits: waits for its origin, which asked for a pause of all requests until 00:01:00'],
     data: { gate: 'lane-held', until: START + 60_000 },
   },
   'paused, everything': {
