@@ -206,7 +206,7 @@ const peers = [
   "export { default } from 'p-retry'",
   "export * from 'workbox-background-sync'",
 ]
-const WEIGHT = 'kB in a page: at first, idle, stored'
+const WEIGHT = 'gzip kB: at first, once idle, with a store'
 
 /** The row of the README's table, in kB: a page of Vite's before its first call, at idle and with a store; and other libraries. */
 async function weightRow(page) {

@@ -150,7 +150,7 @@ const TASK_LIST_FLAGS: FlagTable<TaskListFlags> = {
     kind: {
       ...STATUS,
       placeholder: 'STATUS',
-      fromText: (text) => STATUS.fromText(text) ?? STATUSES.find((each) => STATUS_WORDS[each] === text),
+      fromText: (text, tools) => STATUS.fromText(text, tools) ?? STATUSES.find((each) => STATUS_WORDS[each] === text),
     },
     help: 'Only those of this status: PENDING (waiting), IN_FLIGHT, SUCCEEDED, EXHAUSTED (dead letters) or CANCELLED',
   },
