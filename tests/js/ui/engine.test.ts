@@ -99,7 +99,7 @@ test.each(rows.map((row) => [JSON.stringify(row.ask), row] as const))(
 )
 
 test('the vectors hold every kind', () => {
-  expect(rows.length).toBe(9)
+  expect(rows.length).toBe(10)
   expect(new Set(rows.map(({ ask }) => ask.kind))).toEqual(new Set(['crowd', 'frontier', 'outage']))
 })
 
