@@ -36,7 +36,8 @@ async function open(
   const project = consumer({ 'dist/index.html': html, 'main.ts': script })
   onTestFinished(() => project[Symbol.dispose]())
   install(project, '@redrive/ui')
-  await esbuilt(project, { entryPoints: ['main.ts'] })
+  // as Vite sets it while one develops
+  await esbuilt(project, { entryPoints: ['main.ts'], define: { 'import.meta.env.DEV': 'true' } })
   const site = await flakyServer(join(project.folder, 'dist'))
   onTestFinished(() => site[Symbol.asyncDispose]())
   const page = await browser.newPage()

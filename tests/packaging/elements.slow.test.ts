@@ -29,12 +29,12 @@ const look = () => {
   const rows = lab.shadowRoot?.querySelectorAll('#table tbody tr').length
   const failure = lab.shadowRoot?.querySelector('[role=alert]')?.textContent
   const title = lab.shadowRoot?.querySelector('h2')?.textContent
-  if (failure || (title?.startsWith('100 jobs') && rows > 0)) globalThis.answer = { isOurs: lab instanceof RedriveCurve, title, rows, failure, inWorker }
+  if (failure || (title?.startsWith('100 tasks') && rows > 0)) globalThis.answer = { isOurs: lab instanceof RedriveCurve, title, rows, failure, inWorker }
   else requestAnimationFrame(look)
 }
 look()
 `
-const expected = { isOurs: true, title: '100 jobs that fail together', rows: 4 }
+const expected = { isOurs: true, title: '100 tasks that fail together', rows: 4 }
 
 const browser = duringTests(() => launch())
 
