@@ -87,6 +87,8 @@ export function checkHeaders({ headers = {} }: TaskIn, limits: ApiLimits): void 
   }
 }
 
+const NOT_STORED = 'and credentials are not stored: name one of the service in `credential` instead'
+
 /** The headers as they are stored, names in lower case. Throws 'header-refused' for those that may not be. */
 export function storedHeaders({ headers = {}, json }: TaskIn, { sanitizer }: ApiContext): Record<string, string> {
   const { 'idempotency-key': key, ...given } = Object.fromEntries(
@@ -95,19 +97,12 @@ export function storedHeaders({ headers = {}, json }: TaskIn, { sanitizer }: Api
   const { headers: kept, withheld, unknown } = sanitizer.headers(Object.entries(given))
   const because = new Map<string, string>()
   for (const name of Object.keys(given)) {
-    if (withheld.includes(name))
-      because.set(
-        name,
-        'it carries, or may carry, a credential, and credentials are not stored: name one of the service in `credential` instead',
-      )
+    if (withheld.includes(name)) because.set(name, `it carries, or may carry, a credential, ${NOT_STORED}`)
     else if (unknown.includes(name)) {
       // a page's queue can keep in memory what no list names; here it would be lost, so its value decides
       const value = given[name] ?? ''
       if (sanitizer.headers([['accept', value]]).withheld.length > 0)
-        because.set(
-          name,
-          'its value looks like a credential, and credentials are not stored: name one of the service in `credential` instead',
-        )
+        because.set(name, `its value looks like a credential, ${NOT_STORED}`)
       else kept[name] = value
     } else if (!Object.hasOwn(kept, name))
       because.set(name, 'it belongs to the connection, and is made for each attempt')
