@@ -47,6 +47,7 @@ export function heldStats(
   const [depthOfAll, inFlightOfAll, nextAttemptAt, unusableRetryAfter, rows] = core
   const byLane = new Map(rows.map(([lane, ...row]) => [lane, row]))
   const origins = new Map<string, OriginStats>()
+  const handles = new Map<string, number[]>()
   const own = { depth: 0, inFlight: 0 }
   for (const { principal, origin, handle } of lanes.all()) {
     if (of !== undefined && principal !== of) continue
@@ -54,8 +55,10 @@ export function heldStats(
     own.depth += depth
     own.inFlight += inFlight
     const other = origins.get(origin)
+    const others = handles.get(origin)
+    if (others) others.push(handle)
+    else handles.set(origin, [handle])
     origins.set(origin, {
-      ...other,
       depth: depth + (other?.depth ?? 0),
       inFlight: inFlight + (other?.inFlight ?? 0),
       // where several principals have a lane to one origin, the lane that is worst off
@@ -63,15 +66,19 @@ export function heldStats(
       heldUntilAt: Math.max(heldUntilAt ?? 0, other?.heldUntilAt ?? 0) || null,
       shutUntilAt: Math.max(shutUntilAt ?? 0, other?.shutUntilAt ?? 0) || null,
       retryBudget: Math.min(tokens, other?.retryBudget ?? FOREVER),
-      ...gateOf(handle),
     })
   }
+  // the core is asked about those that are shown: there may be ten thousand others
+  const withGates = (shown: readonly (readonly [string, OriginStats])[]): Record<string, OriginStats> =>
+    Object.fromEntries(
+      shown.map(([origin, stats]) => [origin, Object.assign(stats, ...(handles.get(origin) ?? []).map(gateOf))]),
+    )
   const whole = of === undefined ? { depth: depthOfAll, inFlight: inFlightOfAll } : own
   // the time of another's task is nothing to one who has none
   const isNone = of !== undefined && own.depth === 0
   const held = { ...whole, nextAttemptAt: isNone ? null : nextAttemptAt, unusableRetryAfter }
-  if (origins.size <= MOST_ORIGINS) return { ...held, origins: Object.fromEntries(origins) }
+  if (origins.size <= MOST_ORIGINS) return { ...held, origins: withGates([...origins]) }
   const busyFirst = [...origins].sort(([, a], [, b]) => Number(isBusy(b)) - Number(isBusy(a)) || b.depth - a.depth)
   const moreOrigins = origins.size - MOST_ORIGINS
-  return { ...held, origins: Object.fromEntries(busyFirst.slice(0, MOST_ORIGINS)), moreOrigins }
+  return { ...held, origins: withGates(busyFirst.slice(0, MOST_ORIGINS)), moreOrigins }
 }
