@@ -29,19 +29,19 @@ export const suites = {
   js: ofVitest(['js', 'isolated'], {
     lane: 'busy',
     needs: { quick: ['built', 'redis'], full: ['valkey'] },
-    seconds: { quick: 120, full: 900 },
+    seconds: { quick: 230, full: 2_400 },
   }),
   faults: {
     run: killRuns,
     // how soon work gets into other hands is a law about real time
     lane: 'alone',
     needs: { quick: ['built'], full: ['tarball', 'chromium', 'firefox', 'redis'] },
-    seconds: { quick: 10, full: 300 },
+    seconds: { quick: 10, full: 600 },
   },
   workers: ofVitest(['workers'], { needs: { quick: ['tarball'] }, seconds: { quick: 30, full: 120 } }),
   browser: ofVitest(['browser'], {
     needs: { quick: ['built', 'chromium'], full: ['firefox', 'redis'] },
-    seconds: { quick: 60, full: 600 },
+    seconds: { quick: 60, full: 1_400 },
   }),
   packaging: {
     run: packaging,
@@ -52,7 +52,7 @@ export const suites = {
   webkit: ofVitest(['webkit'], { needs: { full: ['built', 'webkit'] }, seconds: { full: 30 } }),
   openapi: ofVitest(['openapi'], { needs: { full: ['built', 'openapi', 'redis'] }, seconds: { full: 200 } }),
   bodies: ofVitest(['bodies'], { needs: { full: ['built', 's3'] }, seconds: { full: 120 } }),
-  site: { run: site, needs: { full: ['built', 'chromium', 'site'] }, seconds: { full: 60 } },
+  site: { run: site, needs: { full: ['built', 'chromium', 'site'] }, seconds: { full: 300 } },
   timed: {
     run: timed,
     lane: 'alone',

@@ -1,5 +1,7 @@
 /** Mistakes of a first day: each is refused at once with the call that was meant, and nothing is sent or stored. */
 
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import axios from 'axios'
 import { expect, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
@@ -231,6 +233,15 @@ test('every event can be listened to', () => {
 test('a store is given its options, not a path', () => {
   expect(() => sqliteStore('orders.db' as never)).toThrow(
     "sqliteStore: expected an object such as { path: 'orders.db' }, got 'orders.db'",
+  )
+})
+
+test('on a Node without SQLite the store says which Node it needs', async () => {
+  const store = new URL('../../js/stores/sqlite.ts', import.meta.url)
+  const program = `process.getBuiltinModule = () => undefined; import('${store}').catch(({ message }) => console.log(message))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
+  expect(stdout).toMatch(
+    /^redrive\/sqlite: this is Node [\d.]+, whose SQLite is missing; it needs Node 22\.13 or later\n$/,
   )
 })
 
