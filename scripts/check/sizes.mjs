@@ -85,7 +85,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 107_100,
+    limit: 107_300,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
