@@ -65,7 +65,7 @@ export function noWords(words: Words, name: string): void {
   if (first !== undefined) throw new UsageError(`${name}: unexpected '${first}'`)
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 interface Call {
   readonly query?: Query
@@ -161,7 +161,7 @@ export class Client {
   ): Promise<Response> {
     const url = new URL(path.replace(/^\//, ''), this.#base)
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) url.searchParams.set(name, String(value))
+      for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each))
     }
     const limit = new AbortController()
     const late = () => limit.abort(new Error(`no answer within ${timeoutMs / 1_000} s`))

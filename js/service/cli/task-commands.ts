@@ -14,6 +14,7 @@ const when = kinds.moment(() => systemClock.now())
 export interface ListFlags extends ClientFlags {
   readonly origin: string | undefined
   readonly policy: string | undefined
+  readonly tag: readonly string[] | undefined
   readonly createdAfter: number | undefined
   readonly createdBefore: number | undefined
   readonly order: 'rising' | 'falling' | undefined
@@ -33,6 +34,14 @@ export const LIST_FLAGS: FlagTable<ListFlags> = {
     kind: kinds.text('the name of a policy', { placeholder: 'NAME' }),
     help: 'Only those of this policy',
   },
+  tag: {
+    ...own,
+    kind: kinds.listOf(
+      kinds.text('a tag', { placeholder: 'NAME=VALUE', ok: (tag) => tag.includes('=') }),
+      'tags with commas between them, such as invoice=2041',
+    ),
+    help: 'Only those with all of these tags',
+  },
   createdAfter: { ...own, kind: when, help: 'Only those made after this: a date, epoch ms, or how long ago (2h)' },
   createdBefore: { ...own, kind: when, help: 'Only those made before this' },
   order: {
@@ -51,14 +60,15 @@ export const LIST_FLAGS: FlagTable<ListFlags> = {
 }
 
 /** The query of a list. */
-export const queryOf = ({ origin, policy, createdAfter, createdBefore, order, limit, cursor }: ListFlags): Query => ({
+export const queryOf = ({ origin, policy, tag, ...page }: ListFlags): Query => ({
   origin,
   policyId: policy,
-  createdAfter,
-  createdBefore,
-  order,
-  limit,
-  cursor,
+  tags: tag,
+  createdAfter: page.createdAfter,
+  createdBefore: page.createdBefore,
+  order: page.order,
+  limit: page.limit,
+  cursor: page.cursor,
 })
 
 /** A list, and how to see the rest of it. */

@@ -52,6 +52,7 @@ const ATTEMPT = { attemptNumber: 1, startedAt: TASK.createdAt, durationMs: 41, r
 const DECISIONS = [{ at: TASK.createdAt, kind: 'waits', text: 'behind 2 others' }]
 const CHECKS = { store: true, runner: true, draining: false }
 const FILTERED = '--origin https://a.test --policy svix'
+const TAGGED = '--tag invoice=2041,customer=7 --tag late=yes'
 const SPAN = { endedAfter: 1_795_392_000_000, endedBefore: 1_795_478_400_000 }
 
 const CASES: readonly Case[] = [
@@ -68,8 +69,8 @@ const CASES: readonly Case[] = [
     { json: { tasks: [TASK, DEAD, { ...TASK, status: 'PAUSED' }] } }, // the last is of a later version
   ],
   [
-    `task list --status waiting ${FILTERED} --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc`,
-    'GET /retry-tasks?status=PENDING&origin=https%3A%2F%2Fa.test&policyId=svix&createdAfter=1795392000000&createdBefore=1795478400000&order=rising&limit=5&cursor=abc',
+    `task list --status waiting ${FILTERED} --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc ${TAGGED}`,
+    'GET /retry-tasks?status=PENDING&origin=https%3A%2F%2Fa.test&policyId=svix&tags=invoice%3D2041&tags=customer%3D7&tags=late%3Dyes&createdAfter=1795392000000&createdBefore=1795478400000&order=rising&limit=5&cursor=abc',
     ['There are none.', 'There may be more: --cursor def'],
     { json: { tasks: [], cursor: 'def' } },
   ],
