@@ -135,7 +135,7 @@ async function withTokens(): Promise<{ readonly cwd: string; readonly token: str
   const cwd = folder()
   const printed = await sh(block('sh', '@redrive/service token'), { cwd })
   const [token = ''] = printed.match(/\brd_\w+/) ?? []
-  const entry = JSON.parse(printed.slice(printed.indexOf('{')))
+  const [entry] = JSON.parse(printed.slice(printed.indexOf('[')))
   const [shown] = JSON.parse(block('json', '"sha256"'))
   expect({ ...entry, sha256: '' }).toEqual({ ...shown, sha256: '' })
   writeFileSync(join(cwd, 'tokens.json'), JSON.stringify([entry]))
