@@ -21,6 +21,8 @@ interface Guarded {
   readonly tab: TabLocks
 }
 
+const LONG_AGO_MS = 1e9
+
 export class Browser {
   readonly locks: Locks = new Locks()
   readonly #store: TaskStore
@@ -130,9 +132,9 @@ export class Browser {
     const { claim, renew } = step
     const isForeign = claim !== null && !this.mayClaim(claim)
     const isGuarded = claim !== null && !isForeign && tab.guard()
-    // of owners that are gone: renewed for no time they run out in this very step, after what it settles
+    // of owners that are gone: renewed into the past they run out in this very step, after what it settles, and before any silence
     const orphans = [...this.#leases.values()].filter((guarded) => !guarded.tab.guards(guarded.lease.token))
-    const over = orphans.map(({ lease }) => ({ ...lease, forMs: 0 }))
+    const over = orphans.map(({ lease }) => ({ ...lease, forMs: -LONG_AGO_MS }))
     const whole = { ...step, claim: isForeign ? null : claim, renew: [...renew, ...over] }
     const ask = () => {
       const work = this.#store.turn(whole)

@@ -40,7 +40,7 @@ export const WRONG_REDIS: readonly Wrong[] = [
     breaks: 'S7',
     breaking: reads(/c\.own=own==1/, 'c.own, c.perLane, c.total = own == 1, c.perLane + 1, c.total + 1'),
   },
-  { what: 'a held lane is not', breaks: 'S9', breaking: reads(/return lane\S+>now/, 'return false') },
+  { what: 'a held lane is not', breaks: 'S9', breaking: reads(/local held=free>now/, 'local held=false') },
   {
     what: 'the next of an order does not wait',
     breaks: 'S19',
