@@ -54,7 +54,11 @@ export interface LabOrigin extends Origin {
 /** Listens during the tests of its file, and is as when it was made before each. `files`: further scripts by path. */
 export function labOrigin(files: Readonly<Record<string, () => string>> = {}): LabOrigin {
   const received: Received[] = []
-  const serveFile = staticFiles({ '/pkg/': here('../../pkg'), '/pages/': here('pages') })
+  const serveFile = staticFiles({
+    '/pkg/': here('../../pkg'),
+    '/ui/': here('../../pkg-service/ui'),
+    '/pages/': here('pages'),
+  })
   const ok = (): Answer => 200
   const origin: LabOrigin = {
     server: createServer((request, response) => void serve(request, response)),

@@ -1,8 +1,10 @@
 // There is no Grafana here. What can be judged without one: that it finds in the file what it needs to import it, and
 // that everything it asks for is something that the exporter gives. `scrape.test.ts` has a Prometheus answer it all.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { metricsOf } from '../../js/adapters/prometheus.ts'
 import { RetryQueue } from '../../js/index.ts'
+import { createService } from '../../js/service.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
 import { text } from '../../scripts/dashboards.mjs'
 import { dashboard, dashboardFile, dashboardQueries, labelsIn, metricsIn, ruleQueries, rules } from './dashboards.ts'
 
@@ -19,9 +21,23 @@ function exported() {
   } as const
   const stats = queue.stats()
   queue.stats = () => ({ ...stats, origins: { 'https://a.test': none } })
+  return familiesIn(metricsOf(queue).text())
+}
+
+/** Of the service, once it has looked at its store: those of the store come beside those of its queue. */
+async function served() {
+  const service = createService({ store: memoryStore({ everyone: true }) })
+  onTestFinished(() => service.close())
+  const scrape = async () => (await service.fetch(new Request('http://localhost/metrics'))).text()
+  await service.ready
+  await expect.poll(scrape, { timeout: 10_000 }).toContain('redrive_store_limit{')
+  return familiesIn(await scrape())
+}
+
+function familiesIn(text: string) {
   const labels = new Map<string, Set<string>>()
   const outcomes = new Set<string>()
-  for (const line of metricsOf(queue).text().split('\n')) {
+  for (const line of text.split('\n')) {
     const [, name, list = ''] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? []
     if (!name) continue
     const pairs = [...list.matchAll(/(\w+)="([^"]*)"/g)]
@@ -45,8 +61,8 @@ test('every expression of the rules is looked at', () => {
   expect(ruleQueries.every((expr) => metricsIn(expr).length > 0)).toBe(true)
 })
 
-test.each(ALL)('%s asks only for what there is', (_, expr) => {
-  const { labels, outcomes } = exported()
+test.each(ALL)('%s asks only for what there is', async (_, expr) => {
+  const { labels, outcomes } = expr.includes('redrive_') ? await served() : exported()
   const metrics = metricsIn(expr)
   const { names, outcomes: asked } = labelsIn(expr)
   expect(metrics.length).toBeGreaterThan(0)
@@ -66,7 +82,7 @@ test('every metric is on the dashboard, or in a rule', () => {
 
 test('the alerts that the dashboard marks are those of the rules', () => {
   const named = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name)
-  expect(named).toHaveLength(3)
+  expect(named).toHaveLength(4)
   expect(dashboard.annotations.list[0]?.expr).toContain(`"${named.join('|')}"`)
 })
 

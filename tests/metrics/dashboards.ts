@@ -44,8 +44,8 @@ export const ruleQueries: readonly string[] = [...rules.matchAll(/^( +)expr: (?:
   ([, , block, line]) => (block ?? line ?? '').trim(),
 )
 
-/** Metrics of an expression, those that rules record apart. */
-export const metricsIn = (expr: string): string[] => expr.match(/(?<![\w:])retry_\w+/g) ?? []
+/** Metrics of an expression, of queues and of the service's store, those that rules record apart. */
+export const metricsIn = (expr: string): string[] => expr.match(/(?<![\w:])(?:retry|redrive_store)_\w+/g) ?? []
 
 /** Labels that an expression selects or groups by, and the values it compares them with. */
 export function labelsIn(expr: string): { readonly names: string[]; readonly outcomes: string[] } {

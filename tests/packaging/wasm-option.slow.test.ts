@@ -28,7 +28,7 @@ const SHAPES: Readonly<Record<string, string>> = {
 const WRONG: Readonly<Record<string, readonly [given: string, named: string]>> = {
   'a path': ["'./redrive.wasm'", 'got string'],
   'a page where the module was to be': ["new TextEncoder().encode('<!doctype html>')", 'magic'],
-  'the module of keys': ["read('redrive-keys.wasm')", 'a module without its exports'],
+  'the module of keys': ["read('redrive-keys.wasm')", 'expected the redrive.wasm of this version'],
   'a function that throws': ["() => { throw new Error('not found') }", 'not found'],
 }
 

@@ -23,9 +23,8 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** A file of the page, with its policy, as a service that has a page serves it. */
 async function file(path: string): Promise<Response> {
-  const bytes = await readFile(join(here('../..'), path.replace(/^\/pages/, '/tests/browser/pages'))).catch(
-    () => undefined,
-  )
+  const own = path.replace(/^\/pages/, '/tests/browser/pages').replace(/^\/ui/, '/pkg-service/ui')
+  const bytes = await readFile(join(here('../..'), own)).catch(() => undefined)
   if (!bytes) return new Response(null, { status: 404 })
   return new Response(new Uint8Array(bytes), {
     headers: { 'content-type': TYPES[extname(path)] ?? 'text/plain', 'content-security-policy': CSP },
@@ -46,7 +45,7 @@ async function setup(options: Partial<ServiceOptions> = {}) {
   const listener = await listen(
     (request, peer) => {
       const { pathname } = new URL(request.url)
-      if (/^\/(pkg|pages)\//.test(pathname)) return file(pathname)
+      if (/^\/(pkg|pages|ui)\/./.test(pathname)) return file(pathname)
       asked.push(`${request.method} ${pathname}`)
       return service.fetch(request, peer)
     },

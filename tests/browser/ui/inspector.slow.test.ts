@@ -205,7 +205,7 @@ describe('tasks', () => {
     await tab.page.evaluate(() => {
       for (let n = 0; n < 2; n++) stage.source.all.unshift(stage.fakeTask(100 + n, Date.now()))
     })
-    await expect.poll(async () => ((await row.boundingBox())?.y ?? 0) > y + 20).toBe(true)
+    await expect.poll(async () => ((await row.boundingBox())?.y ?? 0) > y + 20, { timeout: 10_000 }).toBe(true)
     await tab.page.mouse.up()
     await tab.says('id 0199a3b4-6c58-7000-8a4f-000000000003')
   })

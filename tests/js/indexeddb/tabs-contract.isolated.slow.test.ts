@@ -47,7 +47,7 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
     get: (...args) => next().get(...args),
     list: (...args) => next().list(...args),
     attempts: (...args) => next().attempts(...args),
-    history: async (taskId) => (await next().history?.(taskId)) ?? [],
+    history: async (taskId, most) => (await next().history?.(taskId, most)) ?? [],
     counts: () => next().counts(),
     countsOf: async (principal) => (await next().countsOf?.(principal)) ?? { pending: 0, inFlight: 0, exhausted: 0 },
     principals: {

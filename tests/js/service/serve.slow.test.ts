@@ -238,7 +238,7 @@ describe('the inspector', () => {
     const { code, stderr, stdout } = await run(['--ui', '--port', '0'], cwd)
     // this checkout: the package has them
     expect(stderr).toMatch(
-      /^redrive: --ui: ui\.js is missing in \S+js\/service, where the files of the inspector should be/,
+      /^redrive: --ui: ui\.js is missing in \S+js\/service\/ui, where the files of the inspector should be/,
     )
     expect(stderr.trim().split('\n')).toHaveLength(1)
     expect([code, stdout]).toEqual([1, ''])
