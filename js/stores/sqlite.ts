@@ -3,8 +3,8 @@
  * may use one file at once.
  *
  * An `enqueue` that resolved has been synced to the disk; what is only bookkeeping is written without waiting for it, and
- * after a power cut at worst an attempt is made again. Calls are synchronous inside: each takes well under a millisecond,
- * unless the disk has to be waited for. A file that another process holds is tried again for 5 s, while all else goes on.
+ * after a power cut at worst an attempt is made again. Calls are synchronous inside: each takes well under a millisecond, and
+ * the disk is waited for beside the event loop, unless the log is written into the file. A file that another process holds is tried again for 5 s, while all else goes on.
  */
 
 import { setImmediate } from 'node:timers/promises'

@@ -5,6 +5,7 @@ import process from 'node:process'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { RedriveError } from '../../api/errors.ts'
 import type { Database } from '../sql/database.ts'
+import { LogSync } from './log-sync.ts'
 
 const OLDEST = '22.13'
 // an import of what is not there would end in words about the loader
@@ -23,11 +24,12 @@ const MOST_UNSETTLED = 2 ** 18
 export class Connection implements Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  #waits: boolean | undefined
+  readonly #log: LogSync
 
   /** `defensive` false: `PRAGMA writable_schema` has an effect, which later versions of Node refuse otherwise. */
   constructor(path: string, options: { readonly readOnly: boolean; readonly defensive?: false }) {
     this.#connection = new sqlite.DatabaseSync(path, options)
+    this.#log = new LogSync(path)
   }
 
   one<T>(sql: string, ...values: readonly SQLInputValue[]): T | undefined {
@@ -99,11 +101,14 @@ export class Connection implements Database {
     this.exec(`PRAGMA wal_autocheckpoint = ${pages}; PRAGMA journal_size_limit = ${isSmall ? 0 : -1}`)
   }
 
-  /** Whether a `COMMIT` from now on waits until the disk has it. */
+  /** Whether a `COMMIT` from now on waits until the disk has it, and all else of the process with it. */
   waitForDisk(waits: boolean): void {
-    if (waits === this.#waits) return
     this.exec(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
-    this.#waits = waits
+  }
+
+  /** Resolves once the disk has all that has been committed, by whatever connection. */
+  synced(): Promise<void> {
+    return this.#log.synced()
   }
 
   /** Writes the file anew, with nothing but what is in it; false: another process is in the middle of something. */
@@ -135,6 +140,8 @@ export class Connection implements Database {
 
   close(): void {
     this.#statements.clear()
+    // first: on Windows SQLite cannot well delete a log that is open
+    this.#log.close()
     this.#connection.close()
   }
 

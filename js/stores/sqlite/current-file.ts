@@ -263,6 +263,7 @@ export class CurrentFile {
       database.run('BEGIN IMMEDIATE')
       const { refused, aside } = bringIn(database, contents, this.#clock.now(), this.#everyone)
       database.run('COMMIT')
+      database.waitForDisk(false)
       this.#mended += aside
       this.#keep(opened)
       return { tasks: contents.tasks.length, refused, unread: contents.unread, aside }

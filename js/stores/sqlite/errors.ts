@@ -13,6 +13,7 @@ const READONLY = 8
 const NOT_A_DATABASE = 26
 const PERMISSION = 3
 const IO = 10
+const UNSYNCED = IO | (4 << 8)
 /** No room for the index of the log, which is made anew with each start. */
 const NO_ROOM_FOR_INDEX = IO | (19 << 8)
 
@@ -24,6 +25,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   [NOT_A_DATABASE]: 'it is no SQLite database; give another path',
   [PERMISSION]: 'it may not be opened; give this process the right to write the file and its folder',
   [IO]: 'reading or writing failed; look at the disk',
+  [UNSYNCED]: 'the disk did not confirm what was written; look at the disk',
 }
 
 const codeOf = (error: unknown): number | undefined => {
@@ -61,13 +63,17 @@ export const isUnusable = (error: unknown): boolean => OPENED_ANEW.has(primaryCo
 export function translated(error: unknown, path: string): unknown {
   const code = primaryCode(error)
   if (isFull(error)) return diskFull(path)
-  const advice = code === undefined ? undefined : ADVICE[code]
+  const advice = code === undefined ? undefined : (ADVICE[codeOf(error) ?? code] ?? ADVICE[code])
   return advice ? unavailable(path, advice, error) : error
 }
 
 /** Damage that SQLite has not found itself, in its words. */
 export const corrupt = (): Error =>
   Object.assign(new Error('an index does not say what its table says'), { errcode: CORRUPT })
+
+/** A sync that has failed, in the words of SQLite for one of its own. */
+export const unsynced = (cause?: unknown): Error =>
+  Object.assign(new Error('the log was not synced', { cause }), { errcode: UNSYNCED })
 
 export function diskFull(path: string): StorageFullError {
   return new StorageFullError(`the disk under '${path}' is full: nothing was stored; make room, or lower capacityBytes`)

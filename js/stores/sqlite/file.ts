@@ -13,7 +13,7 @@ import type { LineupOf } from '../sql/transaction.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { CurrentFile } from './current-file.ts'
 import { DiskReserve } from './disk-reserve.ts'
-import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
+import { isBusy, isCorrupt, isFull, isUnusable, translated, unsynced } from './errors.ts'
 import { Line } from './line.ts'
 import { lineupIn, refuseOtherLine } from './lineup.ts'
 import { keepLog, refuseNewer } from './open.ts'
@@ -32,7 +32,7 @@ const MOST_GIVES = 16
 const GOES_ON = 'what is stored goes on for a while in room that was kept for it; make room'
 
 interface Urgency {
-  /** Takes what is new: it is on the disk, not only with the system, when it resolves, and gets nothing of the reserve. */
+  /** Takes what is new: `write` resolves when it is on the disk, not only with the system, and it gets nothing of the reserve. */
   readonly durable?: boolean
   /** Stores little, which says how all else goes on: it gets of the reserve what it needs. */
   readonly arranges?: boolean
@@ -63,6 +63,8 @@ export class StoreFile {
   #isFull = false
   /** New rows had little room left, when the last of them were written. */
   #isScarce = false
+  /** A sync has failed: what is missing in the log may break off all that comes after it, and no later sync says so. */
+  #hasGap = false
   /** The log beside the file may hold what has been deleted, by a process before this one too. */
   #remains = true
   /** A user has asked for a deletion since the file was written anew. */
@@ -112,6 +114,25 @@ export class StoreFile {
 
   /** One transaction, and then what it changed is reported. */
   async write<T>(work: (tx: FileTransaction) => T, urgency: Urgency = {}): Promise<T> {
+    const result = await this.#written(work, urgency)
+    if (urgency.durable) await this.lasts()
+    return result
+  }
+
+  /** Resolves once all that has been written is on the disk, in a file that the path leads to. */
+  async lasts(): Promise<void> {
+    const database = this.#file.open ?? (await this.#run(() => this.#file.connect(true)))
+    try {
+      await database.synced()
+    } catch (error) {
+      this.#hasGap = true
+      throw this.#failed(unsynced(error))
+    }
+    // nothing is said to last that is in a file without a path
+    if (!this.#file.isCurrent) await this.#run(() => this.#file.connect(true))
+  }
+
+  async #written<T>(work: (tx: FileTransaction) => T, urgency: Urgency): Promise<T> {
     const { durable = false, arranges = false } = urgency
     const { result } = await this.#run(() => {
       for (;;) {
@@ -119,20 +140,18 @@ export class StoreFile {
         if (done) return done
       }
     }, durable && !arranges)
-    // nothing is said to last that is in a file without a path
-    if (durable && !this.#file.isCurrent) await this.#run(() => this.#file.connect(true))
     return result
   }
 
   /**
-   * `write` of something new, so many bytes of it with what keeps them. Where there is no room, or little, tasks that have succeeded or were cancelled
-   * give way.
+   * Writes something new, so many bytes of it with what keeps them, which is on the disk once `lasts` resolves. Where there is no room, or little,
+   * tasks that have succeeded or were cancelled give way.
    */
   async writeNew<T>(work: (tx: FileTransaction) => T, bytes: number): Promise<T> {
     if (this.#isScarce) await this.#giveWay(Math.ceil((2 * bytes) / ENDED_BYTES))
     for (let tries = 1; ; tries++) {
       try {
-        return await this.write(work, { durable: true })
+        return await this.#written(work, { durable: true })
       } catch (error) {
         if (!(error instanceof StorageFullError) || tries > MOST_GIVES || (await this.#giveWay(16 * 2 ** tries)) === 0)
           throw error
@@ -209,7 +228,7 @@ export class StoreFile {
     const database = this.#file.connect(durable)
     const isNew = durable && !arranges
     if (isNew) this.#reserve.keep(freeIn(database))
-    database.waitForDisk(durable)
+    if (durable && this.#hasGap) this.#closeGap(database)
     const done = this.#transact(database, work)
     if (!done) return
     if (isNew && this.#reserve.isTight()) {
@@ -219,6 +238,12 @@ export class StoreFile {
     tell(this.#name, done.hints)
     if (this.#remains) this.#erase(database, erases)
     return done
+  }
+
+  /** The file has all that the log had, and the log begins anew. */
+  #closeGap(database: Connection): void {
+    if (!database.cutLog()) throw unsynced()
+    this.#hasGap = false
   }
 
   #readCurrent<T>(work: (database: Connection) => T): T {

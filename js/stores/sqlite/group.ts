@@ -1,6 +1,5 @@
 /**
- * Group commit: enqueues that arrive together share one transaction, and with it the one wait for the disk that is most of
- * their cost. Where one fails each is done alone, so that one fails alone, unless it is the file that fails.
+ * Group commit: enqueues that arrive together share one transaction, and are answered once the disk has it. Where one fails each is done alone, so that one fails alone, unless it is the file that fails.
  *
  * Principals have equal parts of it by tasks (self-clocked fair queuing: Golestani, INFOCOM 1994), so that a call of one task does not wait
  * behind those of another's hundreds. Those of one principal stay in order.
@@ -35,6 +34,8 @@ export class EnqueueGroup {
   readonly #last = new Map<string | null, number>()
   /** The commit under way, and those after it that take what waits. Never rejects. */
   #commits: Promise<void> | undefined
+  /** The answers of all that was committed. Never rejects. */
+  #answers: Promise<void> = Promise.resolve()
 
   constructor(file: StoreFile, clock: Clock) {
     this.#file = file
@@ -53,9 +54,10 @@ export class EnqueueGroup {
     })
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when nothing waits, and all has its answer. */
   async commitAll(): Promise<void> {
     await this.#commits
+    await this.#answers
   }
 
   /** Does what comes first, and lets others run before it does the rest. */
@@ -67,7 +69,7 @@ export class EnqueueGroup {
     this.#commits = undefined
   }
 
-  /** Does what comes first: a turn that is made now can claim it. Never rejects. */
+  /** Does what comes first: a turn that is made now can claim it, though the disk may not have it yet. Never rejects. */
   async commitFirst(): Promise<void> {
     let [count, tasks] = [0, 0]
     for (const waiting of this.#waiting) {
@@ -93,11 +95,21 @@ export class EnqueueGroup {
         (tx) => runNow(enqueue(tx, batches.map(this.#asCalled))),
         bytesOf(batches),
       )
-      for (const [i, { resolve }] of batches.entries()) resolve(outcomes[i] ?? [])
+      const answers = this.#answer(batches, outcomes)
+      this.#answers = this.#answers.then(() => answers)
     } catch (error) {
       const isOfFile = error instanceof RedriveError
       if (batches.length > 1 && !isOfFile) for (const one of batches) await this.#commit([one])
       else for (const { reject } of batches) reject(error)
+    }
+  }
+
+  async #answer(batches: readonly Waiting[], outcomes: readonly (readonly Enqueued[])[]): Promise<void> {
+    try {
+      await this.#file.lasts()
+      for (const [i, { resolve }] of batches.entries()) resolve(outcomes[i] ?? [])
+    } catch (error) {
+      for (const { reject } of batches) reject(error)
     }
   }
 }
