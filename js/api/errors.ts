@@ -25,7 +25,7 @@ export class RedriveError extends Error {
 export class BodyNotReplayableError extends RedriveError {
   override readonly name = 'BodyNotReplayableError'
   constructor(what: string) {
-    super('BODY_NOT_REPLAYABLE', `${what}: a stream can be sent only once; read it first`)
+    super('BODY_NOT_REPLAYABLE', `${what}: a stream can be sent once; read it first`)
   }
 }
 

@@ -1,26 +1,18 @@
 /**
- * The core's second module: SHA-256 keys of requests, canonical JSON, and what only `redrive/core` asks.
+ * The core's second module: keys made of the content, with its canonical JSON, SHA-256 for hosts without, and what only `redrive/core` asks.
  *
  * One instance serves every queue of the page. One that traps is dropped, since nothing of it is safe to call again, and another
  * is made: what was asked of it fails typed, and what comes next is answered.
  */
 
 import { RedriveError } from '../api/errors.ts'
+import type { KeyMaterial } from '../call/material.ts'
 import { bare } from '../call/read-fetch.ts'
 import { errorText } from '../platform/error-text.ts'
-import { utf8 } from '../platform/utf8.ts'
+import { ContentKeys } from './content-keys.ts'
 import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'
 import { Scratch } from './scratch.ts'
-
-/** The parts of a request that a key is made of. */
-export interface KeyMaterial {
-  readonly method: string
-  /** Absolute, http(s). */
-  readonly url: string
-  readonly contentType: string
-  readonly body: string | Uint8Array
-}
 
 /** Sets equal requests apart that are not meant as one. */
 export interface KeyScope {
@@ -39,8 +31,6 @@ export type Digest = (bytes: Uint8Array) => string
 const WORTH_ASKING = 512
 
 const decoder = new TextDecoder()
-/** Size of the length that stands before each part of a form. */
-const LENGTH_BYTES = 4
 
 export class Keys {
   readonly #glue: typeof Glue
@@ -66,11 +56,6 @@ export class Keys {
     return this.#starting
   }
 
-  /** The material of a call, whose body may be a form. */
-  ofCall(material: KeyMaterial): KeyMaterial {
-    return { ...material, body: formOf(material.body, material.contentType) }
-  }
-
   /** 64 hex digits. */
   contentKey(
     { method, url, contentType, body }: KeyMaterial,
@@ -82,12 +67,17 @@ export class Keys {
     return this.#hex(parts, hash, scopeKey.length > 0 ? '' : body)
   }
 
-  /** A key without a scope: whether two requests are one. */
+  /** For a queue. */
+  ofContent(windowMs: number): ContentKeys {
+    return new ContentKeys(this, windowMs)
+  }
+
+  /** A key without a scope: whether two requests are one where JSON in another order is the same. */
   fingerprint({ method, url, contentType, body }: KeyMaterial): string {
     return this.#hex([method, url, contentType, body], this.#glue.fingerprint, body)
   }
 
-  /** SHA-256 in hex: for the standard's published examples. */
+  /** SHA-256 in hex, for a host that has none. */
   sha256(bytes: Uint8Array): string {
     return this.answer(({ scratch }) => this.#glue.sha256(scratch.all([bytes])[0] ?? 0))
   }
@@ -154,32 +144,4 @@ export async function bindKeys(glue: typeof Glue, module: WebAssembly.Module, di
   const keys = new Keys(glue, module, digest)
   await keys.ready
   return keys
-}
-
-/**
- * Equal forms differ in the boundary that the platform draws for each: a form counts as its parts (RFC 2046, 5.1.1), each as its
- * length and its bytes, so that no part can be taken for two.
- */
-function formOf(body: string | Uint8Array, contentType: string): string | Uint8Array {
-  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
-  if (boundary === undefined) return body
-  const bytes = typeof body === 'string' ? utf8(body) : body
-  // a character a byte; the first part needs no line before it
-  const text = `\r\n${new TextDecoder('latin1').decode(bytes)}`
-  const line = `\r\n--${boundary}`
-  const ends: number[] = []
-  for (let at = text.indexOf(line); at >= 0; at = text.indexOf(line, at + line.length)) ends.push(at)
-  ends.push(text.length)
-  const form = new Uint8Array(text.length + LENGTH_BYTES * ends.length)
-  const view = new DataView(form.buffer)
-  let size = 0
-  let from = 0
-  for (const end of ends) {
-    const part = bytes.subarray(Math.max(0, from - 2), Math.max(0, end - 2))
-    view.setUint32(size, part.length)
-    form.set(part, size + LENGTH_BYTES)
-    size += LENGTH_BYTES + part.length
-    from = end + line.length
-  }
-  return form.subarray(0, size)
 }

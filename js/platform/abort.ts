@@ -2,7 +2,7 @@
 
 /** `throwIfAborted` of a signal, which Chrome has from 100 on. */
 export function assertNotAborted(signal: AbortSignal | null): void {
-  if (signal?.aborted) throw signal.reason ?? new DOMException('the call was aborted', 'AbortError')
+  if (signal?.aborted) throw signal.reason ?? new DOMException('aborted', 'AbortError')
 }
 
 /** Calls `listener` once `signal` is aborted, now if it is already; returns what takes it back. */

@@ -18,3 +18,11 @@ export function hostDigest(): ((bytes: Uint8Array) => string) | undefined {
   const hash = crypto?.hash
   return hash && ((bytes) => hash('sha256', bytes, 'hex'))
 }
+
+/** That call, or the one of pages, which those have that came by https or from this machine; undefined: there is none. */
+export function digestOfHost(): ((bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>) | undefined {
+  const subtle = globalThis.crypto?.subtle
+  return hostDigest() ?? (subtle && (async (bytes) => hex(new Uint8Array(await subtle.digest('SHA-256', bytes)))))
+}
+
+const hex = (bytes: Uint8Array): string => bytes.reduce((text, byte) => text + (byte + 256).toString(16).slice(1), '')

@@ -6,6 +6,8 @@ import type { EngineModule } from './core-loader.ts'
 
 export { CHECKS, signedFirst } from './chunk.ts'
 
-export const prepare: EngineModule['prepare'] = prepareWith(instantiate, () =>
-  import('../core/keys-file.ts').then(({ instantiateKeys }) => instantiateKeys()),
-)
+export const prepare: EngineModule['prepare'] = prepareWith(instantiate, {
+  keys: () => import('../core/keys-file.ts').then(({ instantiateKeys }) => instantiateKeys()),
+  store: () => import('../durable/open.ts'),
+  pages: () => import('../stores/indexeddb.ts'),
+})

@@ -10,16 +10,21 @@ import type { EngineModule } from './core-loader.ts'
 export { signedFirst } from '../call/sign.ts'
 export { EARLY_CHECKS as CHECKS } from '../options/early-checks.ts'
 
-/** `chunk.node.ts` knows another place for the modules. */
-export const prepareWith = (start: typeof instantiate, keys: Parts['keys']): EngineModule['prepare'] =>
+/** `chunk.node.ts` knows another place for the modules, and no need to have two parts in one file. */
+export const prepareWith = (
+  start: typeof instantiate,
+  parts: Pick<Parts, 'keys' | 'store' | 'pages'>,
+): EngineModule['prepare'] =>
   assemble(start, {
-    keys,
-    store: () => import('../durable/open.ts'),
-    pages: () => import('../stores/indexeddb.ts'),
+    ...parts,
     ...wordsChunk(() => import('../tasks/explain.ts')),
     newsFor: (runner) => new PrincipalNews(runner),
   }).prepare
 
-export const prepare: EngineModule['prepare'] = prepareWith(instantiate, () =>
-  import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
-)
+const durablePage = () => import('./durable-page.ts')
+
+export const prepare: EngineModule['prepare'] = prepareWith(instantiate, {
+  keys: () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
+  store: durablePage,
+  pages: durablePage,
+})

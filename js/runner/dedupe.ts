@@ -7,16 +7,16 @@ import type { RedriveError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { putKey } from '../call/key.ts'
+import { type KeyMaterial, materialOf, printed } from '../call/material.ts'
+import type { ContentKeys } from '../core/content-keys.ts'
 import type { Keys } from '../core/keys.ts'
 import { DAY_MS, systemClock, within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
+import { digestOfHost } from '../platform/host-digest.ts'
 import type { Registry } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import { areElsewhere, keyConflict } from './key-conflict.ts'
-
-/** Content keys remembered, beside those of tasks: the oldest goes first. */
-const MAX_RECENT = 10_000
 
 /** A call waits no longer for the module. Real time, whatever the clock. */
 const LOAD_MS = 10_000
@@ -29,9 +29,10 @@ export class Dedupe {
   readonly #host: QueueContext
   readonly #registry: Pick<Registry, 'withKey'>
   readonly #loadKeys: () => Promise<Keys>
+  /** Pages need no module of keys for a fingerprint where they have this. */
+  readonly #digest = digestOfHost()
   #keys: Keys | undefined
-  /** Content keys by fingerprint and principal. */
-  readonly #recent = new Map<string, { readonly key: string; readonly at: number }>()
+  #content: ContentKeys | undefined
 
   constructor(host: QueueContext, registry: Pick<Registry, 'withKey'>, loadKeys: () => Promise<Keys>) {
     this.#host = host
@@ -61,18 +62,13 @@ export class Dedupe {
     if (principal === null && scope === undefined) return this.#host.makeKey()
     const material = await materialOf(call)
     return this.#ask((keys) => {
-      const now = this.#host.now()
-      const whole = keys.ofCall(material)
-      const fingerprint = keys.fingerprint(whole)
+      this.#content ??= keys.ofContent(windowMs)
+      const { key, fingerprint } = this.#content.of(
+        material,
+        { principal, scope: scope ?? '', scopeKey },
+        this.#host.now(),
+      )
       call.fingerprint = fingerprint
-      // a fingerprint has one length, so that no two of these are one
-      const whose = principal === null ? fingerprint : `${fingerprint} ${principal}`
-      const last = this.#recent.get(whose)
-      // the window begins with the first of them; between processes, which share no memory, at its multiples
-      if (last !== undefined && now - last.at < windowMs) return last.key
-      const nonce = String(Math.floor(now / windowMs))
-      const key = keys.contentKey(whole, { principal, scope: scope ?? '', nonce, scopeKey })
-      this.#remember(whose, key, now)
       return key
     })
   }
@@ -101,21 +97,28 @@ export class Dedupe {
   }
 
   /**
-   * Loads the module of keys ahead of time: every stored task has a fingerprint, and offline no chunk can be fetched. Resolves with
-   * whether it is here.
+   * Loads the module of keys ahead of time where stored tasks need it, since offline no chunk can be fetched: for keys made of the content, and
+   * for fingerprints where the host has no SHA-256. Resolves with whether all that is needed is here.
    */
   async load(): Promise<boolean> {
-    return (await this.#ask(() => true, AHEAD_MS)) ?? false
+    if (this.#digest && this.#host.settings.idempotency.mode !== 'content') return true
+    return !!(await this.#ask(() => true, AHEAD_MS))
   }
 
-  /** A digest that tells the call from others under its key; undefined: the module that makes it cannot be loaded. */
+  /** A digest that tells the call from others under its key; undefined: what makes it cannot be loaded. */
   async fingerprint(call: Call): Promise<string | undefined> {
-    if (call.fingerprint === undefined) {
-      const material = await materialOf(call)
-      const fingerprint = await this.#ask((keys) => keys.fingerprint(keys.ofCall(material)))
-      if (fingerprint !== undefined) call.fingerprint = fingerprint
-    }
+    call.fingerprint ??= await this.#print(await materialOf(call))
     return call.fingerprint
+  }
+
+  async #print(material: KeyMaterial): Promise<string | undefined> {
+    const bytes = printed(material)
+    try {
+      if (this.#digest) return await this.#digest(bytes)
+    } catch {
+      // no memory for a copy of these bytes, say: the module may have it
+    }
+    return this.#ask((keys) => keys.sha256(bytes))
   }
 
   /** The words for what the task is, if another request than the call; undefined: they are one. */
@@ -144,8 +147,7 @@ export class Dedupe {
     if (call.sender !== undefined) return
     const said = this.#credentialsIn(call)
     const { method, url } = call
-    const digest = (keys: Keys) => keys.fingerprint({ method, url, contentType: '', body: said })
-    call.sender = said === '' ? said : await this.#ask(digest)
+    call.sender = said === '' ? said : await this.#print({ method, url, contentType: '', body: said })
   }
 
   /** The credentials that tell two users apart where no principal does. */
@@ -182,20 +184,4 @@ export class Dedupe {
     const message = `the module of keys ${what} (${errorText(error)}): a call is compared by method and URL; with mode 'content' it is sent once, without a key`
     this.#host.degraded('core_unreachable', message, `keys ${what}`)
   }
-
-  #remember(whose: string, key: string, at: number): void {
-    this.#recent.delete(whose)
-    this.#recent.set(whose, { key, at })
-    if (this.#recent.size <= MAX_RECENT) return
-    for (const oldest of this.#recent.keys()) {
-      this.#recent.delete(oldest)
-      return
-    }
-  }
-}
-
-async function materialOf(call: Call) {
-  const { method, url, headers } = call
-  const contentType = headers.get('content-type') ?? ''
-  return { method, url, contentType, body: (await repeatableOf(call).body()) ?? '' }
 }

@@ -29,7 +29,7 @@ function imported() {
   }
   return {
     core: called('chunk'),
-    store: [...called('open'), ...called('indexeddb')],
+    store: called('durable-page'),
     keys: called('keys-inline'),
     words: called('explain'),
   }
@@ -57,8 +57,10 @@ async function measured(bundler) {
   const { folder, atOnce, atIdle, withTask, withPrincipal, forKeys } = await partsOf(bundler, 'page', page)
   const weigh = (names, where = folder) =>
     names.reduce((sum, name) => sum + gzipped(readFileSync(join(where, name))), 0)
+  const durable = [...atOnce, ...atIdle, ...withTask, ...withPrincipal]
   return {
     bundler,
+    durable: { bytes: weigh(durable), requests: durable.length },
     atOnce: weigh(atOnce),
     requests: atOnce.length,
     own: weigh(own.entry, own.folder),

@@ -10,12 +10,19 @@ import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
-import { closeNow, type Fakes, markOf, ORDERS, PLAIN_CURVE, setup, type Watched, watch } from './setup.ts'
+import {
+  closeNow,
+  type Fakes,
+  markOf,
+  ORDERS,
+  PLAIN_CURVE,
+  setup,
+  type Watched,
+  watch,
+  withoutDigest,
+} from './setup.ts'
 
 const KEY = 'order-4711'
-
-// here before the first call that needs it: loading takes real time, and these tests have none
-await instantiateKeys()
 
 function post(redrive: object = {}, more: RequestInit = {}) {
   return { method: 'POST', body: 'tea', ...more, redrive: { idempotencyKey: KEY, ...redrive } }
@@ -189,6 +196,7 @@ test('S11 a timer that wakes early ends no waiting: 30 days are longer than any 
 })
 
 test('an abort while the two requests are compared ends the waiting', async () => {
+  withoutDigest()
   const clock = fakeClock()
   const server = scriptedServer({ clock })
   let arrive: (keys: Keys) => void = () => {}

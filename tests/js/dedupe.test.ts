@@ -59,8 +59,6 @@ test('a cancelled task does not keep its key', async () => {
 })
 
 test.each<[what: string, init: object]>([
-  ['members in another order', post('{"qty":2,"item":"tea"}')],
-  ['whitespace', post(' {\n "item" : "tea",\t"qty" : 2.0 }')],
   ['another charset in the content type', { ...FIRST, headers: { 'content-type': 'application/json;charset=utf-8' } }],
   ['a header beside it', { ...FIRST, headers: { ...JSON_TYPE, 'x-own': 'a' } }],
   ['the method in lower case', { ...FIRST, method: 'post' }],
@@ -82,6 +80,7 @@ const ANOTHER = /belongs to another request, POST .*; use a new key for a new re
 
 const others: readonly [what: string, url: string, init: object, says: RegExp][] = [
   ['another body', ORDERS, post('{"item":"hush","qty":2}'), ANOTHER],
+  ['members in another order', ORDERS, post('{"qty":2,"item":"tea"}'), ANOTHER],
   ['another method', ORDERS, { ...FIRST, method: 'PUT' }, ANOTHER],
   ['another receiver', 'https://other.test/orders', FIRST, ANOTHER_URL],
   ['another path', `${ORDERS}/1`, FIRST, ANOTHER_URL],

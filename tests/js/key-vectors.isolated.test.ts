@@ -11,7 +11,7 @@ import { bindKeys, type Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
 import { Scratch } from '../../js/core/scratch.ts'
 import { loadCore } from '../../js/core.ts'
-import { hostDigest } from '../../js/platform/host-digest.ts'
+import { digestOfHost, hostDigest } from '../../js/platform/host-digest.ts'
 import { vectors } from './vectors.ts'
 
 interface JsonRow {
@@ -261,9 +261,11 @@ test('a URL that is none is refused whoever hashes', async () => {
   expect(() => keys.contentKey({ ...REQUEST, url: 'mailto:a', body: LONG }, SCOPE)).toThrow(TypeError)
 })
 
-test('Node has a digest that answers at once; a host without process has none', () => {
-  expect(hostDigest()?.(new TextEncoder().encode('abc'))).toBe(digestOf(new TextEncoder().encode('abc')))
+test('Node has a digest that answers at once; a host without process has the same behind a promise', async () => {
+  const bytes = new TextEncoder().encode('abc')
+  expect(digestOfHost()?.(bytes)).toBe(digestOf(bytes))
   vi.stubGlobal('process', undefined)
   onTestFinished(() => void vi.unstubAllGlobals())
   expect(hostDigest()).toBeUndefined()
+  expect(await digestOfHost()?.(bytes)).toBe(digestOf(bytes))
 })

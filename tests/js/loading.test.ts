@@ -9,7 +9,7 @@ import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { wordsChunk } from '../../js/runner/words-chunk.ts'
 import { chunks } from './chunks.ts'
 import { type World, world } from './durable-setup.ts'
-import { type Events, heard, ORDERS, PLAIN_CURVE, stub, watch } from './setup.ts'
+import { type Events, heard, ORDERS, PLAIN_CURVE, stub, watch, withoutDigest } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -152,18 +152,37 @@ test.for(['core', 'durable'] as const)(
   },
 )
 
-test('the module of keys is asked for until it comes, so that it is here when there is no network', async () => {
+const CONTENT = { idempotency: { mode: 'content', scope: 'tenant-1' } } as const
+test.each<[why: string, options: RetryQueueOptions, isWithout: boolean]>([
+  ['keys are made of the content', CONTENT, false],
+  ['the host has no SHA-256', {}, true],
+])(
+  'where %s the module of keys is asked for until it comes: offline it could not be had',
+  async (_, own, isWithout) => {
+    if (isWithout) withoutDigest()
+    const here = world()
+    const { clock, store } = here
+    const { asked, refused, queue } = load(here, { store, ...own }, 'keys')
+    await queue.ready
+    await clock.advance(7_000)
+    expect(asked.keys).toBe(4)
+    refused.clear()
+    await clock.advance(8_000)
+    expect(asked.keys).toBe(5)
+    await clock.advance(600_000)
+    expect(asked.keys).toBe(5)
+  },
+)
+
+test('S6 with random keys a queue with a store asks for no module of keys', async () => {
   const here = world()
-  const { clock, store } = here
-  const { asked, refused, queue } = load(here, { store }, 'keys')
-  await queue.ready
-  await clock.advance(7_000)
-  expect(asked.keys).toBe(4)
-  refused.clear()
-  await clock.advance(8_000)
-  expect(asked.keys).toBe(5)
-  await clock.advance(600_000)
-  expect(asked.keys).toBe(5)
+  const { asked, queue } = load(here, { store: here.store }, 'keys')
+  const redrive = { idempotencyKey: 'order-1' }
+  const first = await queue.enqueue(ORDERS, { ...POST, redrive })
+  expect(await queue.enqueue(ORDERS, { ...POST, redrive })).toEqual({ ...first, deduplicated: true })
+  const other = queue.enqueue(ORDERS, { ...POST, body: 'milk', redrive })
+  await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  expect(asked.keys).toBe(0)
 })
 
 test('what explains a task is fetched with the first one, and asked for until it comes; until then explain() says why not', async () => {

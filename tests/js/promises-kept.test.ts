@@ -272,7 +272,11 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   'the chunk of the core hangs': { late: 'core' },
   'the chunk of the core hangs, and the server, too': { late: 'core', before: ({ server }) => server.hang() },
   'the chunk of the core hangs, and calls are signed': { late: 'core', options: { sign: () => ({}) } },
-  'the module of keys hangs': { late: 'keys', call: { idempotencyKey: 'order-1' }, in: /fetch|Axios/ },
+  'the module of keys hangs': {
+    late: 'keys',
+    options: { idempotency: { mode: 'content', scope: 'tenant-1' } },
+    in: /fetch|Axios/,
+  },
   ...Object.fromEntries(
     Object.entries(HOOKS).flatMap(([hook, options]): [string, Cause][] => [
       [`${hook} is pending`, { options }],

@@ -84,6 +84,14 @@ export function stub(globals: Readonly<Record<string, unknown>>): void {
   onTestFinished(() => void vi.unstubAllGlobals())
 }
 
+/** A host without a SHA-256 of its own, as a page that did not come by https. */
+export function withoutDigest(): void {
+  const { getRandomValues } = crypto
+  stub({ crypto: { getRandomValues: getRandomValues.bind(crypto) } })
+  const asked = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  onTestFinished(() => asked.mockRestore())
+}
+
 /** What became of a promise so far, without waiting for it. */
 export interface Watched<T> {
   readonly state: 'pending' | 'resolved' | 'rejected'

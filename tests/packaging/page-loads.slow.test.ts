@@ -53,7 +53,10 @@ test.each(bundlers)(
     expect(after).toEqual([...parts.atOnce, ...parts.atIdle].sort())
     const durable = await loads(bundler, "{ durable: true, principal: 'ann' }")
     expect(durable.before).toEqual([...durable.parts.atOnce].sort())
-    const { atOnce, atIdle, withPrincipal, forKeys } = durable.parts
-    expect(durable.after, 'with a principal').toEqual([...atOnce, ...atIdle, ...withPrincipal, ...forKeys].sort())
+    const { atOnce, atIdle, withPrincipal } = durable.parts
+    expect(durable.after, 'with a principal').toEqual([...atOnce, ...atIdle, ...withPrincipal].sort())
+    const content = await loads(bundler, "{ durable: true, principal: 'ann', idempotency: { mode: 'content' } }")
+    const { forKeys } = content.parts
+    expect(content.after, 'with content keys').toEqual([...atOnce, ...atIdle, ...withPrincipal, ...forKeys].sort())
   },
 )
