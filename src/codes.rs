@@ -8,10 +8,12 @@
 use crate::gates::breaker::{Change, Circuit};
 use crate::http::classify::Class;
 use crate::numbered::numbered;
-use crate::queue::{Action, Carry, GateStatus, Verdict};
+use crate::outcome::Reason;
+use crate::queue::{Action, GateStatus, Next, ReleaseCause, Verdict};
+use crate::slots::NONE;
 use crate::time::Millis;
 
-/// In actions and verdicts the codes of reasons begin here: the task has ended.
+/// In actions the codes of reasons begin here: the task has ended.
 pub const ENDED: u32 = 16;
 
 /// In actions: a caller at the door may send its first attempt.
@@ -22,23 +24,6 @@ pub const STORM: u32 = 1 << 31;
 
 /// In classes the codes of reasons begin here: the failure is final.
 pub const CLASS_FAILED: u32 = 2;
-
-numbered! {
-    /// The answers of `settle` below [`ENDED`].
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum VerdictCode {
-        /// [`Verdict::Succeeded`].
-        Succeeded = 0,
-        /// [`Verdict::Retry`].
-        Retry = 1,
-        /// [`Verdict::Cancelled`].
-        Cancelled = 2,
-        /// [`Verdict::Parked`].
-        Parked = 3,
-        /// [`Verdict::Stale`].
-        Stale = 4,
-    }
-}
 
 numbered! {
     /// The answers of `classify` below [`CLASS_FAILED`].
@@ -76,33 +61,39 @@ impl Said {
 }
 
 numbered! {
-    /// Where the numbers behind the last `settle` lie.
+    /// Where the numbers of the last `settle` lie: those of a [`Next`], apart from its kind. After `admit` only `DueAt` counts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Ruled {
-        /// In how long the next attempt follows; after `Parked` how much of that is the server's.
-        DelayMs = 0,
+    pub enum NextField {
+        /// Why the task is given up, by the numbers of its reasons; [`NONE`]: it is not.
+        Reason = 0,
+        /// [`Next::cause`]; [`NONE`]: the attempt was not given back.
+        Cause = 1,
+        /// [`Next::number`].
+        Number = 2,
+        /// [`Next::attempts`].
+        Attempts = 3,
+        /// [`Next::due_at`]; NaN: it waits for no time.
+        DueAt = 4,
+        /// In how long the next attempt follows; of a parked task, how much of that is the server's.
+        DelayMs = 5,
         /// The part of the curve.
-        CurveMs = 1,
+        CurveMs = 6,
         /// The time added to a server's delay, so that its clients do not come back together.
-        SpreadMs = 2,
-        /// Whether fresh credentials are to be asked for: 0 or 1.
-        Authorize = 3,
-        /// [`Carry::phase`]; -1: none yet.
-        Phase = 4,
-        /// [`Carry::previous_delay`].
-        PreviousDelayMs = 5,
-        /// [`Carry::marks`].
-        Marks = 6,
-        /// [`Carry::refunded`]: 0 or 1.
-        Refunded = 7,
-        /// [`Carry::server_wait`].
+        SpreadMs = 7,
+        /// [`crate::queue::Carry::server_wait`].
         ServerMs = 8,
-        /// [`Carry::hold`], whatever the verdict.
-        HoldMs = 9,
-        /// Attempts made for the task and not given back; 0 once its slot is free.
-        Attempts = 10,
-        /// When the task may start again; NaN if it waits for no time, or its slot is free.
-        DueAt = 11,
+        /// Whether fresh credentials are to be asked for: 0 or 1.
+        Authorize = 9,
+        /// [`crate::queue::Carry::refunded`]: 0 or 1.
+        Refunded = 10,
+        /// [`crate::queue::Carry::phase`]; -1: none yet.
+        Phase = 11,
+        /// [`crate::queue::Carry::previous_delay`].
+        PreviousDelayMs = 12,
+        /// [`crate::queue::Carry::marks`].
+        Marks = 13,
+        /// [`crate::queue::Carry::hold`], whatever the verdict.
+        HoldMs = 14,
     }
 }
 
@@ -119,49 +110,30 @@ numbered! {
     }
 }
 
-/// The facts that `settle` tells besides the verdict and the carry.
-#[derive(Clone, Copy, Debug)]
-pub struct Aftermath {
-    /// Attempts made and not given back.
-    pub attempts: u32,
-    /// When the task may start again.
-    pub due_at: Option<Millis>,
-}
-
-/// A verdict as one number.
-pub const fn verdict(verdict: &Verdict) -> u32 {
-    let code = match verdict {
-        Verdict::Succeeded => VerdictCode::Succeeded,
-        Verdict::Retry { .. } => VerdictCode::Retry,
-        Verdict::Cancelled => VerdictCode::Cancelled,
-        Verdict::Parked => VerdictCode::Parked,
-        Verdict::Stale => VerdictCode::Stale,
-        Verdict::Exhausted(reason) => return reason.code().saturating_add(ENDED),
-    };
-    code.code()
-}
-
-/// The numbers behind a verdict, each at its place in [`Ruled`]. Unless it is a retry no wait is reported, unless it is
-/// a retry or parked nothing is taken along.
-pub fn ruled(verdict: &Verdict, carry: &Carry, after: &Aftermath) -> [f64; Ruled::ALL.len()] {
-    let (delay, curve, spread, authorize) = match verdict {
-        Verdict::Retry { delay, wait, authorize } => (*delay, wait.curve, wait.spread, *authorize),
-        Verdict::Parked => (carry.server_wait, Millis::ZERO, Millis::ZERO, false),
+/// The record of what follows an attempt, each number at its place in [`NextField`].
+pub fn next(next: &Next) -> [f64; NextField::ALL.len()] {
+    let (delay, curve, spread, authorize) = match next.verdict {
+        Verdict::Retry { delay, wait, authorize } => (delay, wait.curve, wait.spread, authorize),
+        Verdict::Parked => (next.carry.server_wait, Millis::ZERO, Millis::ZERO, false),
         _ => (Millis::ZERO, Millis::ZERO, Millis::ZERO, false),
     };
+    let carry = &next.carry;
     [
+        f64::from(next.verdict.reason().map_or(NONE, Reason::code)),
+        f64::from(next.cause.map_or(NONE, ReleaseCause::code)),
+        f64::from(next.number),
+        f64::from(next.attempts),
+        next.due_at.map_or(f64::NAN, Millis::to_f64),
         delay.get() as f64,
         curve.get() as f64,
         spread.get() as f64,
+        carry.server_wait.get() as f64,
         f64::from(u8::from(authorize)),
+        f64::from(u8::from(carry.refunded)),
         carry.phase.map_or(-1.0, f64::from),
         carry.previous_delay.get() as f64,
         f64::from(carry.marks),
-        f64::from(u8::from(carry.refunded)),
-        carry.server_wait.get() as f64,
         carry.hold.get() as f64,
-        f64::from(after.attempts),
-        after.due_at.map_or(f64::NAN, Millis::to_f64),
     ]
 }
 

@@ -91,6 +91,11 @@ impl Outcome {
         Outcome::ALL.get(code as usize).copied().unwrap_or(Outcome::NetworkError)
     }
 
+    /// Whether the host has sent it.
+    pub(crate) const fn has_left(self) -> bool {
+        !matches!(self, Outcome::CredentialsFailed | Outcome::Vetoed | Outcome::Released)
+    }
+
     /// Whether the server saw nothing of it, as far as is known.
     pub(crate) const fn is_unsent(self) -> bool {
         matches!(self, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Vetoed | Outcome::Released)

@@ -6,7 +6,7 @@ import { ENDED, REASONS } from './generated/codes.ts'
 export * from './generated/codes.ts'
 /** The end that no repeat can mend: a redirect that a replay must not follow, an error of the caller's own making. */
 
-/** The reason behind a verdict or action from ENDED on. */
+/** The reason behind an action from ENDED on. */
 export function reasonOf(code: number): ExhaustedReason {
   return REASONS[code - ENDED] ?? 'not_retryable'
 }

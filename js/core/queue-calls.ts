@@ -3,21 +3,29 @@
  * alone. Nothing is decided here.
  */
 
+import type { ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import {
   BATCH,
-  RULED_ATTEMPTS,
-  RULED_AUTHORIZE,
-  RULED_COUNT,
-  RULED_CURVE_MS,
-  RULED_DELAY_MS,
-  RULED_DUE_AT,
-  RULED_HOLD_MS,
-  RULED_MARKS,
-  RULED_PHASE,
-  RULED_PREVIOUS_DELAY_MS,
-  RULED_REFUNDED,
-  RULED_SERVER_MS,
-  RULED_SPREAD_MS,
+  NEXT_ATTEMPTS,
+  NEXT_AUTHORIZE,
+  NEXT_CAUSE,
+  NEXT_COUNT,
+  NEXT_CURVE_MS,
+  NEXT_DELAY_MS,
+  NEXT_DUE_AT,
+  NEXT_HOLD_MS,
+  NEXT_KINDS,
+  NEXT_MARKS,
+  NEXT_NUMBER,
+  NEXT_PHASE,
+  NEXT_PREVIOUS_DELAY_MS,
+  NEXT_REASON,
+  NEXT_REFUNDED,
+  NEXT_SERVER_MS,
+  NEXT_SPREAD_MS,
+  NONE,
+  REASONS,
+  RELEASE_CAUSES,
 } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { CoreQueue } from './generated/queue/glue.js'
@@ -59,47 +67,52 @@ export interface Adoption extends Admitted, Carried {
   readonly attempts: number
   /** Attempts given back. */
   readonly refunds: number
+  /** When its store ends it, and why; undefined: `createdAt`, `expiresAt` and `firstAttemptAt` say. */
+  readonly deadlineAt: number
+  readonly deadlineReason: ExhaustedReason | undefined
 }
 
 /** The past of a task whose first attempt this is. */
-export const UNTRIED: Pick<Adoption, keyof Carried | 'firstAttemptAt' | 'attempts' | 'refunds'> = {
+export const UNTRIED: Omit<Adoption, keyof Admitted> = {
   firstAttemptAt: Number.POSITIVE_INFINITY,
   attempts: 1,
   refunds: 0,
   phase: -1,
   previousDelayMs: 0,
   marks: 0,
+  deadlineAt: Number.POSITIVE_INFINITY,
+  deadlineReason: undefined,
 }
+
+const reasonCode = (reason: ExhaustedReason | undefined): number => (reason ? REASONS.indexOf(reason) : NONE)
 
 /** Takes a task that a store has leased, for one attempt: its slot, or NONE where there are too many. */
 export function adopt(core: CoreQueue, task: Adoption): number {
   const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
-  const { firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks } = task
+  const { firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, deadlineAt, deadlineReason } = task
   // biome-ignore format: in the order in which they cross
   return core.adopt(
     now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil,
     firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, startedAt,
+    deadlineAt, reasonCode(deadlineReason),
   )
 }
 
 /** The core's wishes, as `poll` leaves them. */
 export class Actions {
   readonly #memory: WebAssembly.Memory
-  readonly #core: CoreQueue
+  readonly #at: number
   #pairs = new Uint32Array()
 
   constructor({ memory }: Pick<Engine, 'memory'>, core: CoreQueue) {
     this.#memory = memory
-    this.#core = core
+    this.#at = core.actionsPtr()
   }
 
   /** Slot and action in turns, in the core's memory. A view of it costs more than a look whether the last one still fits. */
   get pairs(): Uint32Array {
-    const at = this.#core.actionsPtr()
     const { buffer } = this.#memory
-    if (this.#pairs.buffer !== buffer || this.#pairs.byteOffset !== at) {
-      this.#pairs = new Uint32Array(buffer, at, 2 * BATCH)
-    }
+    if (this.#pairs.buffer !== buffer) this.#pairs = new Uint32Array(buffer, this.#at, 2 * BATCH)
     return this.#pairs
   }
 }
@@ -126,10 +139,15 @@ export interface EndedAttempt {
   readonly asked: boolean
   /** The answer is marked as the replay of one that is stored under its key. */
   readonly replayed: boolean
+  /** `FACT_*`, added up. */
+  readonly facts: number
+  /** The host's own reason, should the task end; undefined: it has none. */
+  readonly reason: ExhaustedReason | undefined
 }
 
+/** The numbers of a task that goes on. */
 export interface Settled extends Carried {
-  /** Until the next attempt; after VERDICT_PARKED the server's part of it. */
+  /** Until the next attempt; of a task whose credentials were refused twice the server's part of it. */
   readonly delayMs: number
   /** The wait of the curve alone. */
   readonly curveMs: number
@@ -141,63 +159,88 @@ export interface Settled extends Carried {
   readonly refunded: boolean
   /** How much of the delay is the server's: nothing undercuts it. */
   readonly serverMs: number
-  /** Attempts made and not given back; 0 once the slot is free. */
-  readonly attempts: number
-  /** When the task may start again; NaN where no time is known, or the slot is free. */
+  /** When the task may start again; NaN: it waits for no time. */
   readonly dueAt: number
 }
 
-/** Tells the core how attempts end, and reads its rulings with the numbers behind them. */
+/** The record of what follows an ended attempt. */
+export interface Next {
+  /**
+   * `released`: due again, and the attempt does not count. `retry`: due again. `parked`: waits for `resume()`, or for what it lacks.
+   * `lost`: another process has the task by now.
+   */
+  readonly kind: (typeof NEXT_KINDS)[number]
+  /** Why the task is given up; undefined: it is not. */
+  readonly reason: ExhaustedReason | undefined
+  /** Why the attempt was given back; undefined: it was not. */
+  readonly cause: ReleaseCause | undefined
+  /** The number of the attempt; 0: it was the first, and never left. */
+  readonly number: number
+  /** Attempts made and not given back. */
+  readonly attempts: number
+  /** The wait that the answer asked of the whole lane, before any limit; 0: none. */
+  readonly holdMs: number
+  /** undefined: the task does not go on here. */
+  readonly why: Settled | undefined
+}
+
+/** Tells the core how attempts end, and reads what follows. */
 export class Verdicts {
   readonly #memory: WebAssembly.Memory
   readonly #core: CoreQueue
-  /** The numbers behind the last ruling, in the core's memory. */
+  readonly #at: number
+  /** The last record, in the core's memory. */
   #numbers = new Float64Array()
 
   constructor({ memory }: Pick<Engine, 'memory'>, core: CoreQueue) {
     this.#memory = memory
     this.#core = core
+    this.#at = core.decisionPtr()
   }
 
-  /** The verdict, `VERDICT_*` or a reason from ENDED on. */
-  settle(ended: EndedAttempt): number {
+  settle(ended: EndedAttempt): Next {
     const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
-    const { unusable, partitioned, said, asked, replayed } = ended
+    const { unusable, partitioned, said, asked, replayed, facts, reason } = ended
     // biome-ignore format: in the order in which they cross
-    const verdict = this.#core.settle(
+    const code = this.#core.settle(
       now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
-      asked, replayed,
+      asked, replayed, facts, reasonCode(reason),
     )
-    const at = this.#core.decisionPtr()
-    const { buffer } = this.#memory
-    if (this.#numbers.buffer !== buffer || this.#numbers.byteOffset !== at)
-      this.#numbers = new Float64Array(buffer, at, RULED_COUNT)
-    return verdict
-  }
-
-  /** The wait that the answer asked of the whole lane, before any limit; 0: none. */
-  get holdMs(): number {
-    return this.#at(RULED_HOLD_MS)
-  }
-
-  /** The numbers behind the last verdict. */
-  get settled(): Settled {
+    const kind = NEXT_KINDS[code] ?? 'lost'
     return {
-      delayMs: this.#at(RULED_DELAY_MS),
-      curveMs: this.#at(RULED_CURVE_MS),
-      spreadMs: this.#at(RULED_SPREAD_MS),
-      authorize: this.#at(RULED_AUTHORIZE) === 1,
-      phase: this.#at(RULED_PHASE),
-      previousDelayMs: this.#at(RULED_PREVIOUS_DELAY_MS),
-      marks: this.#at(RULED_MARKS),
-      refunded: this.#at(RULED_REFUNDED) === 1,
-      serverMs: this.#at(RULED_SERVER_MS),
-      attempts: this.#at(RULED_ATTEMPTS),
-      dueAt: this.#at(RULED_DUE_AT),
+      kind,
+      reason: REASONS[this.#number(NEXT_REASON)],
+      cause: RELEASE_CAUSES[this.#number(NEXT_CAUSE)],
+      number: this.#number(NEXT_NUMBER),
+      attempts: this.#number(NEXT_ATTEMPTS),
+      holdMs: this.#number(NEXT_HOLD_MS),
+      why: kind === 'retry' || kind === 'released' || kind === 'parked' ? this.#settled : undefined,
     }
   }
 
-  #at(place: number): number {
+  /** After `admit`: when the task may start; NaN: not before others of its order. */
+  get dueAt(): number {
+    return this.#number(NEXT_DUE_AT)
+  }
+
+  get #settled(): Settled {
+    return {
+      delayMs: this.#number(NEXT_DELAY_MS),
+      curveMs: this.#number(NEXT_CURVE_MS),
+      spreadMs: this.#number(NEXT_SPREAD_MS),
+      authorize: this.#number(NEXT_AUTHORIZE) === 1,
+      phase: this.#number(NEXT_PHASE),
+      previousDelayMs: this.#number(NEXT_PREVIOUS_DELAY_MS),
+      marks: this.#number(NEXT_MARKS),
+      refunded: this.#number(NEXT_REFUNDED) === 1,
+      serverMs: this.#number(NEXT_SERVER_MS),
+      dueAt: this.#number(NEXT_DUE_AT),
+    }
+  }
+
+  #number(place: number): number {
+    const { buffer } = this.#memory
+    if (this.#numbers.buffer !== buffer) this.#numbers = new Float64Array(buffer, this.#at, NEXT_COUNT)
     return this.#numbers[place] as number
   }
 }

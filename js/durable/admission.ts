@@ -9,7 +9,7 @@ import type { Call } from '../call/call.ts'
 import { patienceOf } from '../call/deferred.ts'
 import { assertThere } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
+import { NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { adopt, UNTRIED } from '../core/queue-calls.ts'
 import { UNSAFE_METHODS } from '../options/idempotency.ts'
 import type { Admission } from '../runner/admission.ts'
@@ -22,7 +22,7 @@ import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
 
 import { detachCaller, link } from '../tasks/callers.ts'
-import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
+import { reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -88,7 +88,7 @@ export class StorePlace implements StoredPlace {
     const heldUntil = this.#runner.host.now() + (ruling?.holdMs ?? 0)
     // a task that is stored brings the hold along
     const tellHold = () => this.#durable.holdLane(call.principal, call.origin, heldUntil)
-    if (ruling && ruling.verdict >= ENDED) {
+    if (ruling?.kind === 'exhausted') {
       tellHold()
       return { answer: this.#giveUp(task, ruling) }
     }
@@ -194,7 +194,7 @@ export class StorePlace implements StoredPlace {
         host.settings.clock.after(patienceOf(call), () => announcer.answerDeferred(task))
       this.#runner.putAside(task)
       this.#begin(task)
-      if (ruling && entry) reportFollowUp({ entry }, ruling, host, task, this.#runner)
+      if (ruling && entry) reportFollowUp(entry, ruling, host, task, this.#runner)
       // its principal may have left during the first attempt
       if (waitsInVain(task, host)) this.#durable.callers.endWait(task)
       if (!task.waiter || !call.signal) return
@@ -341,12 +341,11 @@ export class StorePlace implements StoredPlace {
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
     const why = ruling?.why
     if (!ruling || !why) return {}
-    const nextAt = this.#runner.host.now() + why.delayMs
-    const { entry } = followUpOf(task, ruling, nextAt, this.#runner)
+    const { entry } = ruling
     task.log(entry)
     const { serverMs, phase, previousDelayMs, marks } = why
     return {
-      attemptNumber: why.refunded ? 0 : 1,
+      attemptNumber: ruling.attempts,
       serverMs,
       phase,
       previousDelayMs,

@@ -1,10 +1,10 @@
 /** Settles leased tasks: an ended attempt becomes a settlement, and callers hear what the store answers, never what the attempt alone has shown. */
 
 import { type Carry, laneName, type Settlement, type Turn } from '../api/store.ts'
-import { MARK_SEE_OTHER, OUTCOME_OFFLINE, VERDICT_SUCCEEDED } from '../core/codes.ts'
+import { MARK_SEE_OTHER } from '../core/codes.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
-import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
-import { showEntry } from '../tasks/history.ts'
+import { reportFollowUp } from '../tasks/follow-up.ts'
+import { type HistoryEntry, showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { reportUnreadable } from './notices.ts'
@@ -37,68 +37,66 @@ export class Settler {
     if (!lease) return
     const { runner } = this.#state
     const now = runner.host.now()
-    const isLost = lease.lost || this.#loop.terms.isOver(lease, now)
     // its server has spoken to all, whether this attempt still counts or not
     const tellHold = () =>
       ruling.holdMs > 0 && this.#loop.holdLane(laneName(task.principal, task.origin), now + ruling.holdMs)
-    if (isLost && ruling.verdict !== VERDICT_SUCCEEDED) {
-      // fenced off: the process that has it now decides, and if none has, the store is to take it back
+    if (ruling.kind === 'lost') {
       this.#lost(task)
       tellHold()
       this.#loop.requestTurn()
       return
     }
-    const dueAt = now + (ruling.why?.delayMs ?? 0)
-    const followUp = followUpOf(task, ruling, dueAt, runner)
-    const next = nextOf(ruling, followUp)
+    const { entry } = ruling
+    const next = settlementOf(ruling)
     this.#starter.noteCarry(task, next)
     // the turn that tells the store of it goes by the store's word already
     if (ruling.holdMs > 0) this.#state.shareHold(task)
-    task.log(followUp.entry)
+    task.log(entry)
     const settlement: Settlement = {
       lease: { taskId: task.taskId, token: lease.token, forMs: lease.forMs },
-      log: showEntry(task.taskId, followUp.entry),
+      log: showEntry(task.taskId, entry),
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
       next,
     }
     const answered = (said: Turn['settled'][number]) => {
       if (said === 'stale' || said === 'gone') tellHold()
-      this.#settled(task, ruling, followUp, said)
+      this.#settled(task, ruling, entry, said)
     }
     this.#loop.addEnding({ task, settlement, answered })
   }
 
-  #settled(task: Task, ruling: Ruling, followUp: FollowUp, said: Turn['settled'][number]): void {
+  #settled(task: Task, ruling: Ruling, entry: HistoryEntry, said: Turn['settled'][number]): void {
+    const { kind } = ruling
     task.attemptNumber = ruling.attemptNumber
     if (said === 'stale') this.#lost(task)
     else if (said === 'gone') this.#endings.purged(task)
     else if (said === 'cancelled') this.#endings.end(task, 'CANCELLED')
-    else if (followUp.kind === 'succeeded') this.#endings.end(task, 'SUCCEEDED')
-    else if (followUp.kind === 'exhausted') this.#exhausted(task, followUp)
-    else this.#goOn(task, ruling, followUp)
+    else if (kind === 'succeeded') this.#endings.end(task, 'SUCCEEDED')
+    else if (kind === 'exhausted') this.#exhausted(task, ruling)
+    else this.#goOn(task, ruling, entry)
   }
 
-  #exhausted(task: Task, { reason }: FollowUp): void {
+  #exhausted(task: Task, { reason }: Ruling): void {
     const damage = task.lease?.damage
     if (damage) reportUnreadable(this.#state.runner, task.taskId, damage, 'it is a dead letter')
     this.#endings.end(task, 'EXHAUSTED', reason)
   }
 
-  #goOn(task: Task, ruling: Ruling, followUp: FollowUp): void {
+  #goOn(task: Task, ruling: Ruling, entry: HistoryEntry): void {
     const { runner } = this.#state
     const { host } = runner
-    const { why } = ruling
-    if (why?.refunded) task.attemptNumber--
+    const { kind, why, attempts } = ruling
+    task.attemptNumber = attempts
     task.lease = undefined
     this.#state.leased.delete(task.taskId)
     task.status = 'PENDING'
-    task.nextAttemptAt = followUp.kind === 'parked' ? null : host.now() + (why?.delayMs ?? 0)
+    task.nextAttemptAt = kind === 'parked' ? null : host.now() + (why?.delayMs ?? 0)
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#state.remember(task)
     host.changed?.(task)
     if (ruling.sent) runner.announcer.answerDeferred(task)
     runner.putAside(task)
-    reportFollowUp(followUp, ruling, host, task, runner)
+    reportFollowUp(entry, ruling, host, task, runner)
     // its principal may have left meanwhile
     if (waitsInVain(task, host)) this.#callers.endWait(task)
     else this.#callers.waitsAgain(task)
@@ -117,18 +115,25 @@ export class Settler {
   }
 }
 
-/** A follow-up as the store gets it. */
-function nextOf({ why, outcome, seeOther }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
+/** A ruling in the words of a store. */
+function settlementOf({ kind, reason, cause, seeOther, why }: Ruling): Settlement['next'] {
   if (kind === 'succeeded') return { kind }
   if (reason) return { kind: 'exhausted', reason, ...(seeOther === undefined ? {} : { marks: MARK_SEE_OTHER }) }
   // its end was asked for: the store ends it whatever it is told
   if (!why) return { kind: 'release', delayMs: 0, refund: false }
   const { delayMs, serverMs, phase, previousDelayMs, marks, refunded: refund } = why
   const carry: Carry = { phase, previousDelayMs, marks }
+  if (kind === 'retry') return { kind, delayMs, serverMs, carry }
   const park = kind === 'parked'
-  if (!refund && !park) return { kind: 'retry', delayMs, serverMs, carry }
   // for a store that cannot park
   const waitMs = park ? Math.max(delayMs, PARKED_MS) : delayMs
-  const offline = outcome === OUTCOME_OFFLINE && ({ offline: true } as const)
-  return { kind: 'release', delayMs: waitMs, refund, ...offline, serverMs, carry, park }
+  return {
+    kind: 'release',
+    delayMs: waitMs,
+    refund,
+    ...(cause === 'offline' && { offline: true }),
+    serverMs,
+    carry,
+    park,
+  }
 }

@@ -129,6 +129,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   readonly roomMade = (): void => this.loop.roomMade()
   readonly endWaiting = (): void => this.callers.endWaiting()
+  readonly settle = (task: Task, ruling: Ruling): void => this.#settler.settle(task, ruling)
+  readonly isLost: StoredSide['isLost'] = (lease, now) => lease.lost === true || this.loop.terms.isOver(lease, now)
 
   confirm(task: Task): Promise<boolean> {
     return this.guard.confirm(task)
@@ -143,10 +145,6 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void {
     this.callers.endWaits(isOf, reason)
-  }
-
-  settle(task: Task, ruling: Ruling): void {
-    this.#settler.settle(task, ruling)
   }
 
   resume(origin: string | undefined): void {

@@ -19,7 +19,6 @@ import { nextHop } from '../call/redirects.ts'
 import { MARK_SEE_OTHER, MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { adopt } from '../core/queue-calls.ts'
 import { REDACTED } from '../core/sanitizer.ts'
-import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
 import { soundBody } from '../stores/engine/sound.ts'
@@ -108,13 +107,6 @@ export class LeaseStarter {
     const { core, lanes, host } = runner
     const call = task.call as Call
     const now = host.now()
-    const { deadlineReason, idempotencyKey } = record
-    const { keyTtlMs = policyDefaults.keyTtlMs, totalBudgetMs = keyTtlMs } = call.policy
-    const deadlineAt = record.deadlineAt + offset
-    // the core watches a deadline as what it is, so that it names it
-    const createdAt = deadlineReason === 'total_budget' && deadlineAt < FOREVER ? deadlineAt - totalBudgetMs : now
-    const expiresAt = deadlineReason === 'expired' ? deadlineAt : FOREVER
-    const firstAttemptAt = deadlineReason === 'key_expired' && idempotencyKey !== null ? deadlineAt - keyTtlMs : FOREVER
     const { phase, previousDelayMs, marks = 0 } = this.#carried(record)
     task.unauthorized = (marks & MARK_UNAUTHORIZED) !== 0
     return runner.policies.with(call.policy, (policy) =>
@@ -125,16 +117,18 @@ export class LeaseStarter {
         priority: record.priority,
         bytes: record.bodyBytes,
         flags: flagsOf(call, host),
-        createdAt,
-        expiresAt,
+        createdAt: now,
+        expiresAt: FOREVER,
         waitUntil: this.#callers.until(task),
-        firstAttemptAt,
+        firstAttemptAt: FOREVER,
         attempts: record.attemptNumber,
         refunds: record.refunds,
         phase,
         previousDelayMs,
         marks,
         startedAt: Number.NaN,
+        deadlineAt: record.deadlineAt + offset,
+        deadlineReason: record.deadlineReason,
       }),
     )
   }

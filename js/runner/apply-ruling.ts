@@ -1,8 +1,7 @@
 /** Has the runner do with a task in memory what the core has ruled. */
 
-import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
-import { VERDICT_STALE } from '../core/codes.ts'
-import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
+import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
+import { reportFollowUp } from '../tasks/follow-up.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
@@ -18,34 +17,28 @@ export interface RulingActs {
   announce(task: Task): void
   putAside(task: Task): void
   cancel(task: Task, reason: unknown): unknown
-  releaseCause(task: Task, ruling: Ruling): ReleaseCause
 }
 
 export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: number): void {
-  if (ruling.verdict === VERDICT_STALE) return
+  const { kind, reason, attempts, why } = ruling
+  if (kind === 'lost') return
   const { host } = acts
-  const { why, attemptNumber } = ruling
-  const dueAt = why?.dueAt ?? Number.NaN
-  const followUp = followUpOf(task, ruling, dueAt, acts)
-  const { kind, reason, entry } = followUp
+  const { entry } = ruling
   task.log(entry)
+  task.attemptNumber = attempts
+  if (kind === 'exhausted' && !task.announced) acts.announcer.queued(task)
   if (kind === 'succeeded') acts.end(task, 'SUCCEEDED', undefined, now)
   else if (kind === 'cancelled') acts.end(task, 'CANCELLED', undefined, now)
-  else if (kind === 'exhausted') {
-    task.attemptNumber = attemptNumber
-    if (!task.announced) acts.announcer.queued(task)
-    acts.end(task, 'EXHAUSTED', reason, now)
-  } else {
-    const isParked = kind === 'parked'
+  else if (kind === 'exhausted') acts.end(task, 'EXHAUSTED', reason, now)
+  else {
     task.status = 'PENDING'
-    task.attemptNumber = why?.attempts ?? 0
-    task.nextAttemptAt = isParked ? null : dueAt
-    task.unauthorized = !isParked && why?.authorize === true
+    task.nextAttemptAt = kind === 'parked' ? null : (why?.dueAt ?? null)
+    task.unauthorized = kind !== 'parked' && why?.authorize === true
     host.changed?.(task)
     if (leaves(acts, task, ruling) || acts.endIfClosing(task)) return
     if (!task.announced) acts.announce(task)
     // a listener may have cancelled it
-    if (task.status === 'PENDING') reportFollowUp(followUp, ruling, host, task, acts)
+    if (task.status === 'PENDING') reportFollowUp(entry, ruling, host, task, acts)
     acts.putAside(task)
   }
 }

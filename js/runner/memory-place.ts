@@ -26,6 +26,8 @@ interface AdmissionPorts {
 export class MemoryPlace implements Place {
   readonly #runner: Runner
   readonly #admission: AdmissionPorts
+  /** The room that dead letters take, as the core has it. */
+  #kept = { count: 0, bytes: 0 }
 
   constructor(runner: Runner, admission: AdmissionPorts) {
     this.#runner = runner
@@ -100,7 +102,7 @@ export class MemoryPlace implements Place {
   }
 
   #announce(task: Task): void {
-    const dueAt = this.#runner.core.dueAt(task.slot)
+    const { dueAt } = this.#runner.rulings
     task.nextAttemptAt = Number.isNaN(dueAt) ? this.#runner.host.now() : dueAt
     this.#runner.announce(task)
     this.#runner.tickSoon()
@@ -122,7 +124,8 @@ export class MemoryPlace implements Place {
   #slot(call: Call, terms: Terms, startedAt: number, dead?: Task): number {
     const { core, orders, policies, registry } = this.#runner
     const { count, bytes } = registry.roomTaken(dead)
-    core.keepDead(count, bytes)
+    if (count !== this.#kept.count || bytes !== this.#kept.bytes) core.keepDead(count, bytes)
+    this.#kept = { count, bytes }
     const { orderKey } = call.options
     return policies.with(call.policy, (policy) => {
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)

@@ -6,10 +6,10 @@
 import { QueueClosedError } from '../api/errors.ts'
 import type { ScopeOptions, TaskOutcome } from '../api/methods.ts'
 import { emptyStats, type RunnerStats } from '../api/stats.ts'
-import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
+import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { putAside, type RestTerms } from '../call/discard.ts'
 import type { Finished, RepeatAnswer } from '../call/transport.ts'
-import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf, VERDICT_PARKED } from '../core/codes.ts'
+import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { Actions } from '../core/queue-calls.ts'
@@ -19,7 +19,6 @@ import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import { answer, detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
-import { releaseCause } from '../tasks/release-cause.ts'
 import { type Ruling, Rulings } from '../tasks/ruling.ts'
 import { type Confidential, secretsOf } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
@@ -29,6 +28,7 @@ import type { QueueContext } from './context.ts'
 import { Door } from './door.ts'
 import { Draining } from './draining.ts'
 import { Evidence } from './evidence.ts'
+import { factsOf } from './facts.ts'
 import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
@@ -301,7 +301,8 @@ export class Runner {
       this.end(task, 'EXHAUSTED', reasonOf(action))
       return
     }
-    task.attemptNumber = this.core.attempts(task.slot)
+    // whatever does not count is taken back when it has ended
+    task.attemptNumber++
     this.start(task, now)
   }
 
@@ -324,19 +325,7 @@ export class Runner {
     task.attempt = undefined
     if (finished.answer && finished.status < 500) this.evidence.answered(task.origin)
     if (this.stored) this.lanes.changed(task)
-    return this.rulings.rule(task, finished, now)
-  }
-
-  /** The reason why the attempt that `ruling` is about was given back. */
-  releaseCause(task: Task, { outcome, verdict, why }: Ruling): ReleaseCause {
-    const { host, lanes, stored, stopped } = this
-    return releaseCause(outcome, task, {
-      isRefused: verdict === VERDICT_PARKED || why?.authorize === true,
-      isStopped: stopped,
-      isSuspended: stored?.isSuspended === true,
-      isForeign: lanes.isForeign || task.principal !== host.principal,
-      maySend: lanes.maySend(task.principal, task.origin),
-    })
+    return this.rulings.rule(task, finished, now, factsOf(this, task, finished, now))
   }
 
   /** Ends a task in memory. */

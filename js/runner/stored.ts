@@ -11,6 +11,7 @@ import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { HeldLease } from '../tasks/course.ts'
 import type * as Words from '../tasks/explain.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -45,6 +46,8 @@ export interface StoredSide {
   holdLane(principal: string | null, origin: string, until: number): void
   /** Ends the tasks that `isOf` names and whose callers wait here for an answer, unless one of their attempts runs. */
   endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void
+  /** Whether another process may have the task of a lease by now: it was lost, or is over. */
+  isLost(lease: HeldLease, now: number): boolean
   /** Writes down how the attempt of a leased task ended. */
   settle(task: Task, ruling: Ruling): void
   /** Lets tasks go that wait for credentials: those of an origin, or all. */

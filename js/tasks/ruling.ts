@@ -1,37 +1,30 @@
 /** Asks the core what an ended attempt means: for its task, and for its lane. */
 
-import type { ReleaseCause } from '../api/task.ts'
+import type { ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import { answeredOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import {
-  MARK_SEE_OTHER,
-  OUTCOME_REDIRECT_REFUSED,
-  SAID_END,
-  SAID_NOTHING,
-  SAID_RETRY,
-  VERDICT_PARKED,
-  VERDICT_RETRY,
-} from '../core/codes.ts'
+import { MARK_SEE_OTHER, OUTCOME_REDIRECT_REFUSED, SAID_END, SAID_NOTHING, SAID_RETRY } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { type Settled, Verdicts } from '../core/queue-calls.ts'
+import { type Next, type Settled, Verdicts } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
 import type { FirstPolicy } from '../options/first-policy.ts'
 import { FAILED_GET, HIDDEN_REDIRECT, type HistoryEntry, STORED_FAILURE, UNEXPECTED } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 
-/** The core's word on an ended attempt. */
-export class Ruling {
-  readonly verdict: number
-  /** The numbers behind it, where another attempt is to follow. */
+/** The core's word on an ended attempt: what follows, as one record for a task in memory and for one in a store. */
+export class Ruling implements Omit<Next, 'number'> {
+  readonly kind: Next['kind']
+  readonly reason: ExhaustedReason | undefined
+  readonly cause: ReleaseCause | undefined
+  readonly attemptNumber: number
+  readonly attempts: number
+  readonly holdMs: number
   why: Settled | undefined
   /** The attempt left: there is an answer, or a connection was lost. */
   readonly sent: boolean
-  readonly attemptNumber: number
-  /** The wait that the server asked of the whole lane, before any limit; 0: none. */
-  readonly holdMs: number
   readonly #finished: Finished<RepeatAnswer>
   readonly #serverDelayMs: number
   /** The words of its error, without secrets; null: it has none. */
@@ -39,19 +32,19 @@ export class Ruling {
   /** The GET that a redirect has made of the request, as it may be shown. */
   seeOther: string | undefined
 
-  /** `verdicts` has the numbers behind the verdict. */
   constructor(
-    verdict: number,
-    verdicts: Verdicts,
+    { kind, reason, cause, number, attempts, holdMs, why }: Next,
     finished: Finished<RepeatAnswer>,
-    attemptNumber: number,
     serverDelayMs: number,
   ) {
-    this.verdict = verdict
-    this.why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? verdicts.settled : undefined
+    this.kind = kind
+    this.reason = reason
+    this.cause = cause
+    this.attemptNumber = number
+    this.attempts = attempts
+    this.holdMs = holdMs
+    this.why = why
     this.sent = finished.answer !== null || finished.error !== undefined
-    this.attemptNumber = attemptNumber || (this.sent ? 1 : 0)
-    this.holdMs = verdicts.holdMs
     this.#finished = finished
     this.#serverDelayMs = serverDelayMs
   }
@@ -62,19 +55,9 @@ export class Ruling {
     if (this.why) this.why = { ...this.why, marks: this.why.marks | MARK_SEE_OTHER }
   }
 
-  /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
-  get outcome(): number {
-    return this.#finished.outcome
-  }
-
-  /** The line for the log; `nextAt` NaN: no attempt follows. */
-  entry(
-    kind: HistoryEntry['kind'],
-    next: string,
-    nextAt: number = Number.NaN,
-    cause: ReleaseCause | undefined = undefined,
-  ): HistoryEntry {
-    const { why, sent, attemptNumber } = this
+  /** The line for the log. */
+  get entry(): HistoryEntry {
+    const { kind, reason, cause, why, sent, attemptNumber } = this
     const { startedAt, durationMs, status, answer, outcome } = this.#finished
     return {
       sent,
@@ -91,8 +74,8 @@ export class Ruling {
       authorize: why?.authorize === true,
       cause,
       seeOther: this.seeOther,
-      next,
-      delayMs: known(nextAt - startedAt - durationMs),
+      next: reason ?? (kind === 'parked' ? 'parked until resume()' : why ? 'next' : kind),
+      delayMs: why && known(why.dueAt - startedAt - durationMs),
     }
   }
 }
@@ -158,14 +141,19 @@ export class Rulings {
     return this.#policies.with(policy, (handle) => this.#core.classify(handle, outcome, status, flags, asked))
   }
 
-  /** Tells the core how an attempt of `task` has ended. */
-  rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
+  /** After a task was admitted: when it may start; NaN: not before others of its order. */
+  get dueAt(): number {
+    return this.#verdicts.dueAt
+  }
+
+  /** Tells the core how an attempt of `task` has ended. `facts`: `FACT_*`, added up. */
+  rule(task: Task, finished: Finished<RepeatAnswer>, now: number, facts: number): Ruling {
     const { outcome, status, durationMs, answer, error, said } = finished
     const { call, overlay, slot } = task
     const listed = call?.policy.retryableStatusCodes ?? []
     const { serverDelayMs, rateLimitMs, partitioned, asked } = serverDelayOf(this.#engine, answer, listed, now)
     const unusable = serverDelayMs < 0
-    const verdict = this.#verdicts.settle({
+    const next = this.#verdicts.settle({
       now,
       slot,
       outcome,
@@ -179,9 +167,10 @@ export class Rulings {
       delayMs: said?.delayMs ?? Number.NaN,
       asked,
       replayed: status >= 400 && isReplayed(answer),
+      facts,
+      reason: task.lease?.reason,
     })
-    const verdicts = this.#verdicts
-    const ruling = new Ruling(verdict, verdicts, finished, task.attemptNumber, serverDelayMs)
+    const ruling = new Ruling(next, finished, serverDelayMs)
     // last: to find secrets in it the core is called, too
     if (!answer && ruling.sent) ruling.error = this.#words(error, { call, overlay })
     const seeOther = call ? answeredOf(call).seeOther : undefined

@@ -3,7 +3,7 @@
 use redrive::breaker::Circuit;
 use redrive::gates::{Gates, OnStorm};
 use redrive::policy::Policy;
-use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Verdict};
+use redrive::queue::{Action, Admission, BATCH, Ended, Facts, Limits, Verdict};
 use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
@@ -283,15 +283,16 @@ impl<C: Core> Driver<C> {
             delay: answer.said.delay.map(Millis::new),
             asked: answer.asks(),
             replayed: answer.said.replayed,
+            facts: Facts::default(),
+            reason: None,
         };
         let ends = self.about_to_end(slot)?;
-        let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);
-        let after = tape::After { attempts: self.core.attempts(slot), due_at: self.core.due_at(slot) };
+        let next = self.core.next(now, slot, &ended);
+        let verdict = next.verdict;
         let numbers = [&[tape::instant(now), f64::from(slot)][..], &tape::answer(answer)].concat();
-        let answers = tape::verdict(verdict, carry, &after);
-        self.tape.call("settle", &numbers, &answers);
-        if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {
-            self.totals.ends[answers[0] as usize] += 1;
+        self.tape.call("settle", &numbers, &tape::next(&next));
+        if let Some(end) = tape::end(verdict) {
+            self.totals.ends[end] += 1;
         }
         let counted = if ends.is_some() { self.book.see(answer) } else { *answer };
         let answer = &counted;
@@ -300,7 +301,7 @@ impl<C: Core> Driver<C> {
         }
         let runs = |task: &Task| matches!(task.place, Place::InFlight | Place::Started);
         match self.book.find(slot).filter(|at| runs(&self.book.tasks[*at])) {
-            Some(at) => verdicts::settled(&mut self.book, at, answer, (verdict, carry)),
+            Some(at) => verdicts::settled(&mut self.book, at, answer, &next),
             None => {
                 let stale = verdict == Verdict::Stale;
                 ensure!(stale, "S14", "slot {slot} has no attempt in flight and was judged {verdict:?}");

@@ -26,7 +26,7 @@ impl<C: Core> Driver<C> {
         let first_attempt_at = Millis::new(sent);
         let carry =
             Carry { phase, previous_delay: Millis::new(adoption.previous), marks, ..Carry::default() };
-        let past = Past { first_attempt_at, attempts, refunds, carry };
+        let past = Past { first_attempt_at, deadline: None, attempts, refunds, carry };
         let slot = self.core.adopt(now, &admission, &past);
         let numbers = [
             tape::instant(now),
@@ -45,6 +45,9 @@ impl<C: Core> Driver<C> {
             adoption.previous as f64,
             f64::from(marks),
             if admission.started { tape::instant(admission.created_at) } else { f64::NAN },
+            // Its store names no deadline.
+            f64::INFINITY,
+            f64::from(NONE),
         ];
         self.tape.call("adopt", &numbers, &[f64::from(slot.unwrap_or(NONE))]);
         let Some(slot) = slot else {

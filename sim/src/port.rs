@@ -3,9 +3,7 @@
 use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 use redrive::policy::Policy;
-use redrive::queue::{
-    Action, Admission, Cancelled, Carry, Ended, GateStatus, Limits, Past, Queue, Stats, Verdict,
-};
+use redrive::queue::{Action, Admission, Cancelled, Ended, GateStatus, Limits, Next, Past, Queue, Stats};
 use redrive::time::Millis;
 
 macro_rules! port {
@@ -64,7 +62,7 @@ port! {
     /// Says what to do.
     fn poll(&mut self, now: Millis, actions: &mut Vec<Action>);
     /// Hears how an attempt ended.
-    fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry);
+    fn next(&mut self, now: Millis, slot: u32, ended: &Ended) -> Next;
     /// Ends a task.
     fn cancel(&mut self, slot: u32) -> Cancelled;
     /// Starts nothing more.

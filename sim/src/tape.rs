@@ -3,7 +3,7 @@
 //! A line is `name arguments = answers`, all numbers: `NaN` is none of a number, `Infinity` is never, 4294967295 is no
 //! handle. Every run is hashed; the text is kept only where somebody wants it.
 
-use redrive::queue::{Action, Cancelled, Carry, Verdict};
+use redrive::queue::{Action, Cancelled, Next, Verdict};
 use redrive::slots::NONE;
 use redrive::time::Millis;
 
@@ -63,7 +63,7 @@ pub fn optional(ms: Option<u64>) -> f64 {
 }
 
 /// How an attempt ended and what was said of it, in the order in which that crosses.
-pub fn answer(answer: &Answer) -> [f64; 11] {
+pub fn answer(answer: &Answer) -> [f64; 13] {
     let said = &answer.said;
     [
         f64::from(answer.outcome),
@@ -77,6 +77,9 @@ pub fn answer(answer: &Answer) -> [f64; 11] {
         optional(said.delay),
         f64::from(u8::from(answer.asks())),
         f64::from(u8::from(said.replayed)),
+        // No facts of the host's, and no reason of its own.
+        0.0,
+        f64::from(NONE),
     ]
 }
 
@@ -108,41 +111,42 @@ pub fn cancelled(cancelled: Cancelled) -> f64 {
     }
 }
 
-/// What a `settle` leaves besides its verdict.
-pub struct After {
-    /// Attempts made.
-    pub attempts: u32,
-    /// When the task may start again.
-    pub due_at: Option<Millis>,
+/// The number of an end among the totals.
+pub fn end(verdict: Verdict) -> Option<usize> {
+    match verdict {
+        Verdict::Succeeded => Some(0),
+        Verdict::Cancelled => Some(2),
+        Verdict::Exhausted(reason) => Some((reason.code() + REASONS) as usize),
+        Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale => None,
+    }
 }
 
-/// A verdict and the twelve numbers behind it.
-pub fn verdict(verdict: Verdict, carry: Carry, after: &After) -> [f64; 13] {
-    let mut numbers = [0.0; 13];
-    numbers[5] = carry.phase.map_or(-1.0, f64::from);
-    numbers[6] = carry.previous_delay.get() as f64;
-    numbers[7] = f64::from(carry.marks);
-    numbers[8] = f64::from(u8::from(carry.refunded));
+/// What follows an attempt: the kind, and the fifteen numbers behind it.
+pub fn next(next: &Next) -> [f64; 16] {
+    let Next { verdict, carry, .. } = next;
+    let mut numbers = [0.0; 16];
+    numbers[0] = f64::from(next.kind as u32);
+    numbers[1] = f64::from(NONE);
+    numbers[2] = f64::from(next.cause.map_or(NONE, |cause| cause as u32));
+    numbers[3] = f64::from(next.number);
+    numbers[4] = f64::from(next.attempts);
+    numbers[5] = next.due_at.map_or(f64::NAN, instant);
     numbers[9] = carry.server_wait.get() as f64;
-    numbers[10] = carry.hold.get() as f64;
-    numbers[11] = f64::from(after.attempts);
-    numbers[12] = after.due_at.map_or(f64::NAN, instant);
-    numbers[0] = match verdict {
-        Verdict::Succeeded => 0.0,
+    numbers[11] = f64::from(u8::from(carry.refunded));
+    numbers[12] = carry.phase.map_or(-1.0, f64::from);
+    numbers[13] = carry.previous_delay.get() as f64;
+    numbers[14] = f64::from(carry.marks);
+    numbers[15] = carry.hold.get() as f64;
+    match *verdict {
         Verdict::Retry { delay, wait, authorize } => {
-            numbers[1] = delay.get() as f64;
-            numbers[2] = wait.curve.get() as f64;
-            numbers[3] = wait.spread.get() as f64;
-            numbers[4] = f64::from(u8::from(authorize));
-            1.0
+            numbers[6] = delay.get() as f64;
+            numbers[7] = wait.curve.get() as f64;
+            numbers[8] = wait.spread.get() as f64;
+            numbers[10] = f64::from(u8::from(authorize));
         }
-        Verdict::Cancelled => 2.0,
-        Verdict::Parked => {
-            numbers[1] = numbers[9];
-            3.0
-        }
-        Verdict::Stale => 4.0,
-        Verdict::Exhausted(reason) => f64::from(reason.code() + REASONS),
-    };
+        Verdict::Parked => numbers[6] = numbers[9],
+        Verdict::Exhausted(reason) => numbers[1] = f64::from(reason.code()),
+        Verdict::Succeeded | Verdict::Cancelled | Verdict::Stale => {}
+    }
     numbers
 }

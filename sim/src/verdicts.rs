@@ -1,6 +1,6 @@
 //! What the end of an attempt must mean: the verdict, its wait, and what the lane learns.
 
-use redrive::queue::{Carry, Verdict};
+use redrive::queue::{Carry, Next, NextKind, Verdict};
 use redrive::task::Reason;
 use redrive::time::Millis;
 
@@ -39,12 +39,8 @@ enum Expected {
 }
 
 /// Hears the verdict on the attempt of the task at `at`, and fails if it is not what it must be.
-pub fn settled(
-    book: &mut Book,
-    at: usize,
-    answer: &Answer,
-    (verdict, carry): (Verdict, Carry),
-) -> Result<(), Violation> {
+pub fn settled(book: &mut Book, at: usize, answer: &Answer, next: &Next) -> Result<(), Violation> {
+    let Next { verdict, carry, .. } = *next;
     let before = book.tasks[at].clone();
     let judged = judged(book, at, answer, verdict)?;
     let Some(at) = judged else {
@@ -53,9 +49,24 @@ pub fn settled(
         return Ok(());
     };
     carried(book, at, &before, answer, (verdict, carry))?;
+    goes_on(&book.tasks[at], &before, answer, next)?;
     if before.leased {
         book.remove(at);
     }
+    Ok(())
+}
+
+/// A task that goes on is said to stand where it stands: given back or not, after so many attempts, due when it is due.
+fn goes_on(task: &Task, before: &Task, answer: &Answer, next: &Next) -> Result<(), Violation> {
+    let slot = task.slot;
+    let never_left = before.place == Place::Started && matches!(answer.outcome, 4..=6);
+    let kind = match next.verdict {
+        Verdict::Parked => NextKind::Parked,
+        _ if task.attempts < before.attempts && !never_left => NextKind::Released,
+        _ => NextKind::Retry,
+    };
+    ensure!(next.kind == kind, "S8", "slot {slot}: {answer:?} came to {:?}, not {kind:?}", next.kind);
+    ensure!(next.attempts == task.attempts, "S8", "slot {slot}: {next:?} after {} attempts", task.attempts);
     Ok(())
 }
 

@@ -10,7 +10,7 @@
 use super::lanes::Lane;
 use super::task::{Attempts, Refunds, State, Task};
 use super::{Admission, Queue};
-use crate::outcome::Flags;
+use crate::outcome::{Flags, Reason};
 use crate::slots::{NONE, index_of};
 use crate::time::Millis;
 
@@ -75,6 +75,8 @@ impl Carry {
 pub struct Past {
     /// When the server may have seen the key first; [`Millis::MAX`] if that is not known, or never.
     pub first_attempt_at: Millis,
+    /// When its store ends it, and why, where the store says so: one instant of the three that end a task, in place of what else is said of it.
+    pub deadline: Option<(Millis, Reason)>,
     /// Attempts made and not given back, this one included.
     pub attempts: u32,
     /// Attempts given back; at most 31 count.
@@ -93,14 +95,23 @@ impl Queue {
     pub fn adopt(&mut self, now: Millis, admission: &Admission, past: &Past) -> Option<u32> {
         let now = self.timeline.advance(now);
         self.lanes.slots.get(admission.lane)?;
-        let base = self.policies.get(admission.policy)?.policy.first_previous();
+        let rules = &self.policies.get(admission.policy)?.policy;
+        let base = rules.first_previous();
         let (lane, policy) = (index_of(admission.lane), index_of(admission.policy));
-        let created_at = self.timeline.inward(admission.created_at);
+        let (mut created_at, mut expires_at, mut first_attempt_at) =
+            (admission.created_at, admission.expires_at, past.first_attempt_at);
+        // It is watched as what it is, so that its end has its name.
+        match past.deadline {
+            Some((at, Reason::TotalBudget)) => created_at = at.minus(rules.total_budget()),
+            Some((at, Reason::KeyExpired)) => first_attempt_at = at.minus(rules.key_ttl()),
+            Some((at, Reason::Expired)) => expires_at = at,
+            _ => {}
+        }
         let carry = &past.carry;
         let slot = self.tasks.insert(Task {
-            created_at: created_at.into(),
-            first_attempt_at: self.timeline.inward(past.first_attempt_at).into(),
-            expires_at: self.timeline.inward(admission.expires_at).into(),
+            created_at: self.timeline.inward(created_at).into(),
+            first_attempt_at: self.timeline.inward(first_attempt_at).into(),
+            expires_at: self.timeline.inward(expires_at).into(),
             wait_until: self.timeline.inward(admission.wait_until).into(),
             not_before: self.began(now, admission).into(),
             due: now.into(),

@@ -1,7 +1,8 @@
 //! How an attempt ended, as the host tells it.
 #![forbid(unsafe_code)]
 
-use crate::outcome::Outcome;
+use super::Facts;
+use crate::outcome::{Outcome, Reason};
 use crate::time::Millis;
 
 /// How an attempt ended.
@@ -29,6 +30,10 @@ pub struct Ended {
     pub said: Option<bool>,
     /// The wait of the host's own hook, in place of the curve's.
     pub delay: Option<Millis>,
+    /// Facts that only the host knows.
+    pub facts: Facts,
+    /// The host's own reason, should the task end.
+    pub reason: Option<Reason>,
 }
 
 impl Ended {
@@ -46,6 +51,8 @@ impl Ended {
             duration: None,
             said: None,
             delay: None,
+            facts: Facts::from_bits(0),
+            reason: None,
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::server_wait::{Wait, give_phase};
 use super::task::{Refunds, State, Task};
 use super::told::{TOO_MANY_REQUESTS, Told};
-use super::{Carry, Ended, Queue};
+use super::{Carry, Ended, Next, NextKind, Queue};
 use crate::gates::Ending;
 use crate::gates::breaker::Heard;
 use crate::http::classify::{Beside, Class, classify, is_in_progress, leaves_open};
@@ -56,15 +56,15 @@ impl Queue {
     /// Hears how the attempt of `slot` ended. A leased task's slot is free afterwards, whatever the
     /// verdict: what follows is its store's.
     pub fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict {
-        self.settle_and_carry(now, slot, ended).0
+        self.next(now, slot, ended).verdict
     }
 
-    /// [`Queue::settle`], and what the task takes along to its next attempt, if there is one.
-    pub fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry) {
+    /// [`Queue::settle`], with the whole record of what follows.
+    pub fn next(&mut self, now: Millis, slot: u32, ended: &Ended) -> Next {
         let now = self.timeline.advance(now);
         let running = |task: &&Task| matches!(task.state, State::InFlight | State::Started);
         let Some(task) = self.tasks.get(slot).filter(running) else {
-            return (Verdict::Stale, Carry::default());
+            return Next::stale();
         };
         let (lane, by_queue, began) = (task.lane.get(), task.state == State::InFlight, task.not_before.get());
         let paid = task.flags.contains(Flags::BUDGET);
@@ -73,8 +73,9 @@ impl Queue {
         if ended.unusable {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
         }
+        let given = ended;
         let ended = &self.see(now, ended);
-        let Some(told) = self.learn(index, now, ended) else { return (Verdict::Stale, Carry::default()) };
+        let Some(told) = self.learn(index, now, ended) else { return Next::stale() };
         let excused = told.limited || self.is_own_trouble(index);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
@@ -93,7 +94,11 @@ impl Queue {
         if let Some(lane) = self.lanes.at_mut(lane).filter(|_| by_queue && ending.unsent) {
             lane.bucket.give_back(began);
         }
-        let verdict = self.reconsider(index, now, verdict);
+        // Where it ends, its host may know better why.
+        let verdict = match (self.reconsider(index, now, verdict), given.reason) {
+            (Verdict::Exhausted(_), Some(own)) => Verdict::Exhausted(own),
+            (verdict, _) => verdict,
+        };
         let mut carry = Carry::default();
         if let (Verdict::Retry { .. } | Verdict::Parked, Some(task)) = (verdict, self.tasks.at(index)) {
             carry = Carry::of(task, now, attempts);
@@ -104,6 +109,9 @@ impl Queue {
         {
             lane.told_until = lane.told_until.max(now.plus(delay));
         }
+        // One that never left was no attempt.
+        let number = if by_queue || given.outcome.has_left() { attempts } else { 0 };
+        let mut next = Next::of(verdict, carry, given, number, self.attempts(slot));
         match verdict {
             Verdict::Succeeded | Verdict::Cancelled | Verdict::Exhausted(_) => self.forget(index),
             Verdict::Retry { .. } | Verdict::Parked if leased => self.forget(index),
@@ -112,7 +120,12 @@ impl Queue {
             Verdict::Stale => {}
         }
         self.lanes.refresh(lane, now);
-        (verdict, carry)
+        next.due_at = match verdict {
+            _ if next.kind == NextKind::Parked => None,
+            Verdict::Retry { delay, .. } if leased => Some(self.timeline.outward(now.plus(delay))),
+            _ => self.due_at(slot),
+        };
+        next
     }
 
     /// The gates have heard of the attempt since the verdict: where a caller waits for the task, a wait that they let end too late is
@@ -174,7 +187,7 @@ impl Queue {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         // What was not sent has shown no server the key.
-        if !matches!(ended.outcome, Outcome::CredentialsFailed | Outcome::Released) {
+        if ended.outcome.has_left() {
             task.first_attempt_at = task.first_attempt_at.get().min(task.not_before.get()).into();
         }
         task.not_before = now.into();

@@ -9,7 +9,7 @@ use crate::gates::budget::BudgetRules;
 use crate::gates::{Comeback, Gates, OnStorm, WhenOpen};
 use crate::outcome::{Flags, Outcome};
 use crate::queue::rate::Rate;
-use crate::queue::{Admission, Ended};
+use crate::queue::{Admission, Ended, Facts};
 use crate::slots::NONE;
 use crate::time::Millis;
 
@@ -177,6 +177,8 @@ impl CoreQueue {
             replayed: false,
             said: Said::ALL.get(said as usize).and_then(|said| said.word()),
             delay: None,
+            facts: Facts::default(),
+            reason: None,
         };
         let now = Millis::from_f64(now);
         if only_hold {

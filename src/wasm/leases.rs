@@ -3,7 +3,7 @@
 use wasm_bindgen::prelude::*;
 
 use super::queue::{CoreQueue, given};
-use crate::outcome::Flags;
+use crate::outcome::{Flags, Reason};
 use crate::queue::{Admission, Carry, Past};
 use crate::slots::NONE;
 use crate::time::Millis;
@@ -14,7 +14,8 @@ impl CoreQueue {
     /// frees its slot whatever it says. `attempts` counts this one, `firstAttemptAt` Infinity is not
     /// known or never, `phase` -1 none yet; `phase`, `previousDelayMs` and `marks` are those of the last
     /// `settle`. `started`: the caller's own first attempt has just ended, and `settle` follows at
-    /// once. None: no such lane or policy, or too many tasks.
+    /// once. `deadlineAt`, `deadlineReason`: when its store ends it, and why; no such reason: `createdAt`, `expiresAt` and
+    /// `firstAttemptAt` say. None: no such lane or policy, or too many tasks.
     pub fn adopt(
         &mut self,
         now: f64,
@@ -33,6 +34,8 @@ impl CoreQueue {
         #[wasm_bindgen(js_name = previousDelayMs)] previous_delay_ms: f64,
         marks: u32,
         #[wasm_bindgen(js_name = startedAt)] started_at: f64,
+        #[wasm_bindgen(js_name = deadlineAt)] deadline_at: f64,
+        #[wasm_bindgen(js_name = deadlineReason)] deadline_reason: u32,
     ) -> u32 {
         let admission = Admission {
             lane,
@@ -53,7 +56,10 @@ impl CoreQueue {
             marks,
             ..Carry::default()
         };
-        let past = Past { first_attempt_at: Millis::from_f64(first_attempt_at), attempts, refunds, carry };
+        let deadline = Reason::ALL.get(deadline_reason as usize);
+        let deadline = deadline.map(|reason| (Millis::from_f64(deadline_at), *reason));
+        let first_attempt_at = Millis::from_f64(first_attempt_at);
+        let past = Past { first_attempt_at, deadline, attempts, refunds, carry };
         self.queue.adopt(Millis::from_f64(now), &admission, &past).unwrap_or(NONE)
     }
 

@@ -4,11 +4,11 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
-use crate::codes::{self, Aftermath, Ruled, Said};
+use crate::codes::{self, NextField, Said};
 use crate::http::classify::Beside;
-use crate::outcome::{Flags, Outcome};
+use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
-use crate::queue::{Action, Admission, BATCH, Ended, GateStatus, Limits, Queue};
+use crate::queue::{Action, Admission, BATCH, Ended, Facts, GateStatus, Limits, Queue};
 use crate::slots::NONE;
 use crate::time::Millis;
 
@@ -20,7 +20,7 @@ pub struct CoreQueue {
     /// The actions as JavaScript reads them: pairs of slot and action. Never moves.
     pairs: Vec<u32>,
     /// The numbers behind the last `settle`, `gateStatus` or `gateOfLane`. Never moves.
-    decision: Box<[f64; Ruled::ALL.len()]>,
+    decision: Box<[f64; NextField::ALL.len()]>,
 }
 
 #[wasm_bindgen]
@@ -46,7 +46,7 @@ impl CoreQueue {
             queue: Queue::new(limits, seed),
             actions: Vec::with_capacity(BATCH),
             pairs: vec![0; BATCH.saturating_mul(2)],
-            decision: Box::new([0.0; Ruled::ALL.len()]),
+            decision: Box::new([0.0; NextField::ALL.len()]),
         })
     }
 
@@ -138,12 +138,17 @@ impl CoreQueue {
             started: !started_at.is_nan(),
             began: given(started_at).unwrap_or_default(),
         };
-        self.queue.admit(Millis::from_f64(now), &admission).unwrap_or(NONE)
+        let slot = self.queue.admit(Millis::from_f64(now), &admission).unwrap_or(NONE);
+        if let Some(place) = self.decision.get_mut(NextField::DueAt as usize) {
+            *place = self.queue.due_at(slot).map_or(f64::NAN, Millis::to_f64);
+        }
+        slot
     }
 
-    /// Hears how an attempt ended and gives the verdict, by the numbers of [`codes::verdict`]. `serverDelayMs`,
+    /// Hears how an attempt ended and says what follows, by the numbers of [`crate::queue::NextKind`]. `serverDelayMs`,
     /// `durationMs`, `rateLimitMs` and `delayMs` are NaN where there is none. `unusable`: a Retry-After was there and could
-    /// not be read. `partitioned`: the rate limit is one partition's. `asked`: as in [`CoreQueue::classify`]. `replayed`: the answer is marked as a stored one. `said`: by the numbers of [`Said`]. At `decisionPtr` lie the numbers of [`Ruled`] then.
+    /// not be read. `partitioned`: the rate limit is one partition's. `asked`: as in [`CoreQueue::classify`]. `replayed`: the answer is marked as a stored one. `said`: by the numbers of [`Said`]. `facts`: those of [`Facts`], added
+    /// up. `reason`: the host's own, should the task end; none: it has none. At `decisionPtr` lie the numbers of [`NextField`] then.
     pub fn settle(
         &mut self,
         now: f64,
@@ -159,6 +164,8 @@ impl CoreQueue {
         #[wasm_bindgen(js_name = delayMs)] delay_ms: f64,
         asked: bool,
         replayed: bool,
+        facts: u32,
+        reason: u32,
     ) -> u32 {
         let ended = Ended {
             outcome: Outcome::from_code(outcome),
@@ -172,12 +179,12 @@ impl CoreQueue {
             replayed,
             said: Said::ALL.get(said as usize).and_then(|said| said.word()),
             delay: given(delay_ms),
+            facts: Facts::from_bits(facts),
+            reason: Reason::ALL.get(reason as usize).copied(),
         };
-        let now = Millis::from_f64(now);
-        let (verdict, carry) = self.queue.settle_and_carry(now, slot, &ended);
-        let after = Aftermath { attempts: self.queue.attempts(slot), due_at: self.queue.due_at(slot) };
-        *self.decision = codes::ruled(&verdict, &carry, &after);
-        codes::verdict(&verdict)
+        let next = self.queue.next(Millis::from_f64(now), slot, &ended);
+        *self.decision = codes::next(&next);
+        next.kind.code()
     }
 
     /// Where the numbers behind the last answer lie in the wasm's memory, in bytes.

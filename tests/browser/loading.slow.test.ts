@@ -30,7 +30,7 @@ test.for(['the core', 'the store'] as const)(
     let refused = 0
     const page = await openLab(context, origin)
     origin.holdBack = (path) => {
-      if (refused === 2 || (what === 'the store' && !path.startsWith('/pkg/durable-page-'))) return undefined
+      if (refused === 2 || (what === 'the store' && !path.startsWith('/pkg/indexeddb-'))) return undefined
       refused++
       return Promise.reject(new Error('503'))
     }

@@ -33,6 +33,7 @@ mod queue_holds;
 mod queue_keys;
 mod queue_leases;
 mod queue_model;
+mod queue_next;
 mod queue_offline;
 mod queue_orders;
 mod queue_own_trouble;

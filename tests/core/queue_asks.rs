@@ -2,7 +2,7 @@
 //! answer changes.
 
 use crate::rig::{Rig, ended, retry_after, retry_in, second, setup};
-use redrive::queue::{Carry, Ended, Past, Verdict};
+use redrive::queue::{Carry, Ended, Next, Past, Verdict};
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::{Value, json};
@@ -220,7 +220,7 @@ fn a_failure_that_is_marked_as_stored_is_final_the_second_time() {
     }
     assert_eq!(answer(&mut rig, slot, &stored), Verdict::Exhausted(Reason::NotRetryable));
     let slot = rig.adopt();
-    let (_, carry) = rig.queue.settle_and_carry(rig.time(), slot, &stored);
+    let Next { carry, .. } = rig.queue.next(rig.time(), slot, &stored);
     let slot = rig.adopt_with(&Past { carry, ..second() }, |_| {});
     assert_eq!(answer(&mut rig, slot, &stored), Verdict::Exhausted(Reason::NotRetryable));
     let insists = Ended { said: Some(true), ..stored };
@@ -235,7 +235,7 @@ fn a_failure_that_is_marked_as_stored_is_final_the_second_time() {
 fn s1_a_lease_takes_along_that_an_attempt_had_no_answer() {
     let mut rig = setup(policy());
     let slot = rig.adopt();
-    let (verdict, carry) = rig.queue.settle_and_carry(rig.time(), slot, &ended(Outcome::TimedOut, 0));
+    let Next { verdict, carry, .. } = rig.queue.next(rig.time(), slot, &ended(Outcome::TimedOut, 0));
     assert_eq!((verdict, carry.marks), (retry_in(800), Carry::UNANSWERED));
     let slot = rig.adopt_with(&Past { carry, ..second() }, |_| {});
     assert!(matches!(rig.answer(slot, 409), Verdict::Retry { .. }));

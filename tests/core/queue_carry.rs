@@ -1,7 +1,7 @@
 //! What a task takes along from lease to lease: it must be judged as one that stays.
 
 use crate::rig::{Rig, ended, retry_after, retry_in, second, setup};
-use redrive::queue::{Admission, Carry, Ended, Past, Verdict, Wait};
+use redrive::queue::{Admission, Carry, Ended, Next, Past, Verdict, Wait};
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
@@ -11,7 +11,8 @@ fn credentialed(admission: &mut Admission) {
 }
 
 fn judge(rig: &mut Rig, slot: u32, ended: &Ended) -> (Verdict, Carry) {
-    rig.queue.settle_and_carry(rig.time(), slot, ended)
+    let Next { verdict, carry, .. } = rig.queue.next(rig.time(), slot, ended);
+    (verdict, carry)
 }
 
 /// How the attempts of a long story end: a second 401 parks it, and the last one is its sixth that counts.

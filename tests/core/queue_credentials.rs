@@ -1,7 +1,7 @@
 //! Attempts that credentials are missing for, or that a 401 refuses: when new ones are asked for, and when the task is parked.
 
 use crate::rig::{NOTHING, Rig, ended, retry_in, setup};
-use redrive::queue::{Action, Admission, Carry, Past, Verdict, Wait};
+use redrive::queue::{Action, Admission, Carry, Next, Past, Verdict, Wait};
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
@@ -98,12 +98,18 @@ fn s8_that_a_callers_401_was_answered_goes_along_over_leases() {
     let mut rig = setup(json!({}));
     let credentialed =
         |admission: &mut Admission| admission.flags = admission.flags.with(Flags::CREDENTIALED);
-    let own = Past { first_attempt_at: Millis::MAX, attempts: 1, refunds: 0, carry: Carry::default() };
+    let own = Past {
+        first_attempt_at: Millis::MAX,
+        deadline: None,
+        attempts: 1,
+        refunds: 0,
+        carry: Carry::default(),
+    };
     let slot = rig.adopt_with(&own, |admission| {
         credentialed(admission);
         admission.started = true;
     });
-    let (verdict, carry) = rig.queue.settle_and_carry(rig.time(), slot, &ended(Outcome::Response, 401));
+    let Next { verdict, carry, .. } = rig.queue.next(rig.time(), slot, &ended(Outcome::Response, 401));
     assert_eq!((verdict, carry.refunded), (AUTHORIZE, false));
     let slot = rig.adopt_with(&Past { attempts: 2, carry, ..own }, credentialed);
     assert_eq!(rig.answer(slot, 401), Verdict::Exhausted(Reason::NotRetryable));

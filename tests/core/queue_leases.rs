@@ -113,6 +113,18 @@ fn s8_a_key_is_as_old_as_the_first_attempt_of_all() {
 }
 
 #[test]
+fn s8_a_lease_says_until_when_the_next_attempt_may_start_and_why() {
+    let reasons = [Reason::TotalBudget, Reason::KeyExpired, Reason::Expired];
+    for (left, reason) in reasons.into_iter().flat_map(|reason| [(1_000, reason), (999, reason)]) {
+        let mut rig = setup(json!({ "totalBudgetMs": 600_000, "keyTtlMs": 600_000 }));
+        let deadline = Some((rig.time().plus(Millis::new(left)), reason));
+        let slot = rig.adopt_with(&Past { deadline, ..second() }, |_| {});
+        let verdict = if left < 1_000 { Verdict::Exhausted(reason) } else { retry_in(1000) };
+        assert_eq!(rig.answer(slot, 503), verdict, "{left} ms left");
+    }
+}
+
+#[test]
 fn s8_deadlines_are_those_that_the_lease_brings() {
     let mut rig = setup(json!({ "totalBudgetMs": 60_000 }));
     let soon = Rig::at(999);

@@ -3,7 +3,7 @@
 use crate::gated::{breaker, budget, gated, roomy};
 use crate::rig::{NOTHING, Rig, ended, limits, retry_in, second, setup, setup_with};
 use redrive::breaker::Circuit;
-use redrive::queue::{Action, Gate, Limits, Verdict};
+use redrive::queue::{Action, Gate, Limits, Next, Verdict};
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
@@ -325,11 +325,11 @@ fn a_leased_attempt_that_is_lost_offline_is_given_back_to_its_store() {
     let mut rig = offline(json!({ "maxAttempts": 2 }));
     for refunds in [0, 20, u32::MAX] {
         let slot = rig.adopt_with(&redrive::queue::Past { refunds, ..second() }, |_| {});
-        let (verdict, carry) = rig.queue.settle_and_carry(rig.time(), slot, &ended(Outcome::Offline, 0));
+        let Next { verdict, carry, .. } = rig.queue.next(rig.time(), slot, &ended(Outcome::Offline, 0));
         assert_eq!((verdict, carry.refunded), (retry_in(0), true), "after {refunds}");
     }
     let slot = rig.adopt();
     rig.hear(true);
-    let (verdict, carry) = rig.queue.settle_and_carry(rig.time(), slot, &ended(Outcome::Offline, 0));
+    let Next { verdict, carry, .. } = rig.queue.next(rig.time(), slot, &ended(Outcome::Offline, 0));
     assert_eq!((verdict, carry.refunded), (Verdict::Exhausted(Reason::MaxAttempts), false));
 }

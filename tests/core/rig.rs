@@ -153,7 +153,7 @@ impl Rig {
 
 /// The second attempt of a leased task of which nothing special is to be told.
 pub fn second() -> Past {
-    Past { first_attempt_at: Millis::MAX, attempts: 2, refunds: 0, carry: Carry::default() }
+    Past { first_attempt_at: Millis::MAX, deadline: None, attempts: 2, refunds: 0, carry: Carry::default() }
 }
 
 /// An attempt that ended with nothing else said.

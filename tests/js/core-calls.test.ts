@@ -2,7 +2,8 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { instantiate } from '../../js/core/file.ts'
-import { ORDERS, setup } from './setup.ts'
+import { world } from './durable-setup.ts'
+import { type Fakes, ORDERS, setup } from './setup.ts'
 
 /** The names of the queue's calls from now on, in their order. */
 async function record(): Promise<string[]> {
@@ -21,14 +22,41 @@ async function record(): Promise<string[]> {
   return calls
 }
 
-test('from the end of an attempt to the armed timer there are four calls', async () => {
-  const { queue, server, clock, events } = await setup()
-  const answer = server.hang()
-  await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
-  await clock.settle()
+/** The calls of one task in a lane that is known, whose attempts are answered with `statuses`. */
+async function callsOf(
+  { queue, server, clock }: Pick<Fakes, 'queue' | 'server' | 'clock'>,
+  statuses: readonly number[],
+) {
+  const deliver = async (answers: readonly number[]) => {
+    for (const status of answers) server.reply(status)
+    await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+    await clock.advance(1_100)
+  }
+  await deliver([200])
   const calls = await record()
-  answer(503)
-  await clock.settle()
-  expect(events.names()).toContain('retry')
-  expect(calls).toEqual(['settle', 'decisionPtr', 'poll', 'wakeAt'])
+  await deliver(statuses)
+  expect(server.hits).toBe(1 + statuses.length)
+  return calls
+}
+
+const FIRST = ['visit', 'admit', 'poll', 'wakeAt', 'settle', 'poll', 'wakeAt']
+const LATER = ['poll', 'wakeAt', 'settle', 'poll', 'wakeAt']
+
+test.each([
+  ['delivered at once', [200], FIRST],
+  ['delivered after a failure', [503, 200], [...FIRST, ...LATER]],
+] as const)(
+  'a task in memory, %s, asks no number of the core that an answer has brought',
+  async (_, statuses, expected) => {
+    expect(await callsOf(await setup(), statuses)).toEqual(expected)
+  },
+)
+
+test.each([
+  ['delivered at once', [200], 27],
+  ['delivered after a failure', [503, 200], 50],
+] as const)('a task in a store, %s, takes so many calls of the core', async (_, statuses, most) => {
+  const { open, server, clock } = world()
+  const { queue } = await open()
+  expect((await callsOf({ queue, server, clock }, statuses)).length).toBeLessThanOrEqual(most)
 })

@@ -1,6 +1,6 @@
 /** Replays a recorded trace on a queue of the built wasm: tests/vectors/core-trace.txt. */
 
-import { GATED_COUNT, RULED_COUNT } from '../../js/core/codes.ts'
+import { GATED_COUNT, NEXT_COUNT } from '../../js/core/codes.ts'
 import type { Engine } from '../../js/core/engine.ts'
 
 type Queue = InstanceType<Engine['glue']['CoreQueue']>
@@ -52,7 +52,7 @@ function answers(queue: Queue, memory: WebAssembly.Memory, name: string, numbers
   if (answer === undefined) return []
   const decision = (count: number) => new Float64Array(memory.buffer, queue.decisionPtr(), count)
   const code = Number(answer)
-  if (name === 'settle') return [code, ...decision(RULED_COUNT)]
+  if (name === 'settle') return [code, ...decision(NEXT_COUNT)]
   if (name === 'poll') return [code, ...new Uint32Array(memory.buffer, queue.actionsPtr(), code * 2)]
   return [code]
 }

@@ -9,18 +9,24 @@ import {
   NONE,
   OUTCOME_RELEASED,
   OUTCOME_RESPONSE,
-  VERDICT_PARKED,
-  VERDICT_RETRY,
 } from '../../js/core/codes.ts'
 import { gateStatusOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/file.ts'
-import { adopt as adoptBy, type EndedAttempt, UNTRIED, Verdicts } from '../../js/core/queue-calls.ts'
+import { adopt as adoptBy, type EndedAttempt, type Settled, UNTRIED, Verdicts } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000
 
 /** A queue with one lane and the default policy, and what adopting and verdicts come down to here. */
-const UNSAID = { unusable: false, partitioned: false, said: 0, asked: false, replayed: false }
+const UNSAID = {
+  unusable: false,
+  partitioned: false,
+  said: 0,
+  asked: false,
+  replayed: false,
+  facts: 0,
+  reason: undefined,
+}
 
 function setup() {
   const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
@@ -28,8 +34,8 @@ function setup() {
   const lane = core.lane()
   const verdicts = new Verdicts(engine, core)
   const settled = (ended: EndedAttempt) => {
-    const verdict = verdicts.settle(ended)
-    return { verdict, ...verdicts.settled, holdMs: verdicts.holdMs }
+    const { why, ...next } = verdicts.settle(ended)
+    return { ...next, ...(why as Settled) }
   }
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
   const never = { createdAt: START, expiresAt: Infinity, waitUntil: Infinity }
@@ -47,7 +53,10 @@ test('S9 a retry says how much of its delay is the server’s, and what the core
   const slot = adopt({ phase: 2 ** 31, previousDelayMs: 700, marks: 2 })
   const { curveMs, ...rest } = settle(slot, OUTCOME_RESPONSE, 502, 40_000)
   expect(rest).toEqual({
-    verdict: VERDICT_RETRY,
+    kind: 'retry',
+    reason: undefined,
+    cause: undefined,
+    number: 2,
     delayMs: 42_000,
     spreadMs: 2_000,
     authorize: false,
@@ -57,8 +66,8 @@ test('S9 a retry says how much of its delay is the server’s, and what the core
     refunded: false,
     serverMs: 42_000,
     holdMs: 0,
-    attempts: 0,
-    dueAt: Number.NaN,
+    attempts: 2,
+    dueAt: START + 42_000,
   })
   core.free()
 })
@@ -67,7 +76,9 @@ test('an attempt given back before any failure has neither phase nor wait of a s
   const { core, adopt, settle } = setup()
   const settled = settle(adopt(), OUTCOME_RELEASED, 0)
   expect(settled).toMatchObject({
-    verdict: VERDICT_RETRY,
+    kind: 'released',
+    cause: 'lease',
+    attempts: 1,
     delayMs: 0,
     phase: -1,
     marks: 0,
@@ -79,11 +90,11 @@ test('an attempt given back before any failure has neither phase nor wait of a s
 
 test('S8 the second 401 parks, with the marks of both', () => {
   const { core, adopt, settle } = setup()
-  const { verdict, authorize, marks } = settle(adopt(), OUTCOME_RESPONSE, 401)
-  expect([verdict, authorize, marks]).toEqual([VERDICT_RETRY, true, 0b011])
+  const { kind, authorize, marks } = settle(adopt(), OUTCOME_RESPONSE, 401)
+  expect([kind, authorize, marks]).toEqual(['released', true, 0b011])
   const second = settle(adopt({ refunds: 1, marks, phase: 0 }), OUTCOME_RESPONSE, 401, 6_000)
   const parked = { delayMs: 6_000, authorize: false, marks: 0b101, refunded: true, serverMs: 6_000, phase: 0 }
-  expect(second).toMatchObject({ verdict: VERDICT_PARKED, ...parked })
+  expect(second).toMatchObject({ kind: 'parked', cause: 'unauthorized', dueAt: Number.NaN, ...parked })
   core.free()
 })
 
@@ -96,7 +107,7 @@ test('an answer says what it asked of its lane, whatever held that before, and t
     return settled({ ...ended, durationMs: 5, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID })
   }
   const first = end(admit(), 20_000)
-  expect(first).toMatchObject({ verdict: VERDICT_RETRY, holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
+  expect(first).toMatchObject({ kind: 'retry', holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
   expect(end(admit(), 10_000).holdMs).toBe(10_000)
   expect(end(admit(), 30_000).holdMs).toBe(30_000)
   core.free()
@@ -124,6 +135,8 @@ test('the gates of a breaker have their names: open until when, then the one att
     Number.NaN,
     false,
     false,
+    0,
+    NONE,
   )
   const held = admit(START)
   const open = gateStatusOf(engine, core, held, 0)

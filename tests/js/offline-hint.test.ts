@@ -42,6 +42,30 @@ test.each(PLACES)('%s, really offline for hours few attempts are made, and none 
   expect([task?.status, task?.attemptNumber]).toEqual(['PENDING', 0])
 })
 
+test.each(PLACES)(
+  "%s, a caller's own attempt that is lost offline is given back, and the next one is the first",
+  async (_, make) => {
+    goOffline()
+    const { queue, server, clock } = await make()
+    server.fail().fail()
+    const call = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(1)
+    const own = await queue.list()
+    await clock.advance(2_000)
+    const replayed = await queue.list()
+    const [{ taskId = '' } = {}] = own.tasks
+    const { attempts } = await queue.attempts(taskId)
+    const seen = attempts.map(({ kind, attemptNumber, data }) => [kind, attemptNumber, data?.counted, data?.cause])
+    expect([own.tasks[0]?.attemptNumber, replayed.tasks[0]?.attemptNumber]).toEqual([0, 0])
+    expect(seen).toEqual([
+      ['released', 1, false, 'offline'],
+      ['released', 1, false, 'offline'],
+    ])
+    await clock.advance(10_000)
+    expect([call.state, (call.value as Response | undefined)?.status, server.hits]).toEqual(['resolved', 200, 3])
+  },
+)
+
 test('flush() lets an attempt go, whatever the browser says, and its answer ends the hint', async () => {
   goOffline()
   const { queue, server, clock } = await setup({})

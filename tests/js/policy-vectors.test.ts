@@ -1,6 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { CircuitState } from '../../js/api/task.ts'
-import { ENDED, MARK_UNANSWERED, NONE, SAID_END, SAID_NOTHING, SAID_RETRY } from '../../js/core/codes.ts'
+import {
+  MARK_UNANSWERED,
+  NEXT_COUNT,
+  NEXT_DELAY_MS,
+  NEXT_KINDS,
+  NEXT_REASON,
+  NONE,
+  SAID_END,
+  SAID_NOTHING,
+  SAID_RETRY,
+} from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/file.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
@@ -111,7 +121,8 @@ test('the core classifies the end of a call as every row says', () => {
   expect(wrong).toEqual([])
 })
 
-test('the core heeds what came before an attempt, and the word of a hook, as every row says', () => {
+test('the core heeds what came before an attempt, and the word of a hook, as every row says', async () => {
+  const { memory } = await instantiate()
   const queue = makeQueue()
   const lane = queue.lane()
   const [never, nothing] = [Number.POSITIVE_INFINITY, Number.NaN]
@@ -125,10 +136,11 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
       const marks = unanswered ? MARK_UNANSWERED : 0
-      const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, never, 2, 0, -1, 0, marks, Number.NaN)
+      const past = [never, 2, 0, -1, 0, marks, nothing, never, NONE] as const
+      const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, ...past)
       const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
       const code = OUTCOMES.indexOf(outcome)
-      const verdict = queue.settle(
+      const kind = queue.settle(
         0,
         slot,
         code,
@@ -142,8 +154,12 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
         nothing,
         asked,
         false,
+        0,
+        NONE,
       )
-      return { row, got: verdict >= ENDED ? CLASSES[verdict - ENDED + 2] : CLASSES[verdict] }
+      const reason = new Float64Array(memory.buffer, queue.decisionPtr(), NEXT_COUNT)[NEXT_REASON] ?? NONE
+      const ends = { succeeded: 0, exhausted: reason + 2 } as Readonly<Record<string, number>>
+      return { row, got: CLASSES[ends[NEXT_KINDS[kind] ?? 'lost'] ?? 1] }
     })
     .filter(({ row, got }) => got !== row.decision)
   expect(wrong).toEqual([])
@@ -180,8 +196,8 @@ test('S21 a seed gives the draws of its row: they are the waits of full jitter o
     // the first draw is the queue's own
     const waits = outputs.slice(1).map(() => {
       const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, 0)
-      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing, false, false)
-      return new Float64Array(memory.buffer, queue.decisionPtr(), 1)[0]
+      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing, false, false, 0, NONE)
+      return new Float64Array(memory.buffer, queue.decisionPtr(), NEXT_COUNT)[NEXT_DELAY_MS]
     })
     expect([seed, waits]).toEqual([seed, outputs.slice(1).map((hex) => Number.parseInt(hex.slice(0, 8), 16))])
   }

@@ -162,18 +162,7 @@ test('L5 close does not wait for a chunk that never comes; its callers have thei
   expect(enqueued.error).toMatchObject({ code: 'QUEUE_CLOSED' })
 })
 
-const METHODS = [
-  'policy',
-  'classify',
-  'admit',
-  'settle',
-  'poll',
-  'wakeAt',
-  'decisionPtr',
-  'attempts',
-  'lane',
-  'heldUntil',
-]
+const METHODS = ['policy', 'classify', 'admit', 'settle', 'poll', 'wakeAt', 'lane', 'heldUntil']
 
 test.each(METHODS)(
   'S18 a core that traps in %s: callers have their last answer, later calls are plain',

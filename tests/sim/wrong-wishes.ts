@@ -23,13 +23,13 @@ interface Ended {
 const told = (change: (ended: Ended) => Partial<Ended>): Breaking =>
   does(CoreQueue.prototype, 'settle', function (this: CoreQueue, ...given: Parameters<typeof settle>) {
     const [now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, ...more] = given
-    const [partitioned, said, delayMs, asked, replayed] = more
+    const [partitioned, said, delayMs, ...rest] = more
     const ended = { outcome, status, serverDelayMs, rateLimitMs, partitioned, said, delayMs }
     const but = { ...ended, ...change(ended) }
     // biome-ignore format: in the order in which they cross
     return settle.call(
       this, now, slot, but.outcome, but.status, but.serverDelayMs, durationMs, but.rateLimitMs, unusable, but.partitioned, but.said, but.delayMs,
-      asked, replayed,
+      ...rest,
     )
   })
 

@@ -7,12 +7,14 @@ use std::fmt::Write as _;
 
 use redrive::breaker::Circuit;
 use redrive::classify::RetryDecision;
-use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, LET_IN, Ruled, STORM, Said, VerdictCode};
+use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, LET_IN, NextField, STORM, Said};
 use redrive::gates::{Comeback, Entry, OnStorm, WhenOpen};
 use redrive::headers;
 use redrive::outcome::{Flags, Outcome, Reason};
 use redrive::policy::{Field, JitterCode, StrategyCode};
-use redrive::queue::{BATCH, CHANCE, Cancelled, Carry, Gate, LOOKED_AT, MOST_REFUNDS};
+use redrive::queue::{
+    BATCH, CHANCE, Cancelled, Carry, Facts, Gate, LOOKED_AT, MOST_REFUNDS, NextKind, ReleaseCause,
+};
 use redrive::slots::{INDEX_MASK, NONE};
 
 /// The module.
@@ -52,13 +54,22 @@ pub fn module() -> String {
         CHANCE.get() as u32,
     );
     constants(&mut out, "How one attempt ended.", "OUTCOME", Outcome::NAMES);
-    constants(&mut out, "The answers of `settle` below ENDED.", "VERDICT", VerdictCode::NAMES);
-    number(
-        &mut out,
-        "A verdict or action from here on ends the task, with the reason of that number.",
-        "ENDED",
-        ENDED,
-    );
+    list(&mut out, "What follows an attempt: the answers of `settle`.", "NEXT_KINDS", NextKind::NAMES, snake);
+    list(&mut out, "Why an attempt was given back.", "RELEASE_CAUSES", ReleaseCause::NAMES, snake);
+    let facts = [
+        ("STOPPED", Facts::STOPPED),
+        ("HIDDEN", Facts::HIDDEN),
+        ("FOREIGN", Facts::FOREIGN),
+        ("PAUSED", Facts::PAUSED),
+        ("UNSIGNED", Facts::UNSIGNED),
+        ("MISSING", Facts::MISSING),
+        ("LOST", Facts::LOST),
+    ];
+    for (at, (name, fact)) in facts.into_iter().enumerate() {
+        let about = if at == 0 { "Facts about the end of an attempt, as bits." } else { "" };
+        number(&mut out, about, &format!("FACT_{name}"), fact.bits());
+    }
+    number(&mut out, "An action from here on ends the task, with the reason of that number.", "ENDED", ENDED);
     number(&mut out, "An action: a caller at the door may send its first attempt.", "LET_IN", LET_IN);
     list(&mut out, "Why a task ended without success.", "REASONS", Reason::NAMES, snake);
     number(&mut out, "The bit of an action that tells of a retry storm.", "STORM", STORM);
@@ -98,8 +109,8 @@ pub fn module() -> String {
         "MARK_SEE_OTHER",
         Carry::SEE_OTHER,
     );
-    constants(&mut out, "Where the numbers behind a `settle` lie.", "RULED", Ruled::NAMES);
-    number(&mut out, "", "RULED_COUNT", Ruled::ALL.len() as u32);
+    constants(&mut out, "Where the numbers of a `settle` lie.", "NEXT", NextField::NAMES);
+    number(&mut out, "", "NEXT_COUNT", NextField::ALL.len() as u32);
     constants(&mut out, "Where the numbers of `gateStatus` and `gateOfLane` lie.", "GATED", Gated::NAMES);
     number(&mut out, "", "GATED_COUNT", Gated::ALL.len() as u32);
     list(&mut out, "What a task waits for.", "GATES", Gate::NAMES, kebab);

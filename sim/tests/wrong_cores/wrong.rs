@@ -6,7 +6,8 @@ use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
-    Action, Admission, Cancelled, Carry, Ended, Gate, GateStatus, Limits, Past, Queue, Stats, Verdict, Wait,
+    Action, Admission, Cancelled, Carry, Ended, Gate, GateStatus, Limits, Next, Past, Queue, Stats, Verdict,
+    Wait,
 };
 use redrive::slots::NONE;
 use redrive::task::Reason;
@@ -188,9 +189,10 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         }
     }
 
-    fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry) {
+    fn next(&mut self, now: Millis, slot: u32, ended: &Ended) -> Next {
         let told = told::<FAULT>(ended, self.refreshed.contains(&slot));
-        let (verdict, mut carry) = self.inner.settle_and_carry(now, slot, &told);
+        let next = self.inner.next(now, slot, &told);
+        let Next { verdict, mut carry, .. } = next;
         let verdict = match (FAULT, verdict) {
             (WAITS_TOO_LONG, Verdict::Retry { delay, wait, authorize }) if wait.curve > Millis::ZERO => {
                 let more = wait.curve.plus(wait.curve).plus(Millis::new(10_000_000));
@@ -222,7 +224,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
             }
             (_, verdict) => verdict,
         };
-        (verdict, carry)
+        Next { verdict, carry, ..next }
     }
 
     fn adopt(&mut self, now: Millis, admission: &Admission, past: &Past) -> Option<u32> {

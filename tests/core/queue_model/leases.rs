@@ -75,7 +75,7 @@ impl Pair {
         let previous_delay = Millis::new(adoption.previous);
         let (attempts, refunds, marks) = (adoption.attempts, adoption.refunds, adoption.marks);
         let carry = Carry { phase: adoption.phase, previous_delay, marks, ..Carry::default() };
-        let past = Past { first_attempt_at, attempts, refunds, carry };
+        let past = Past { first_attempt_at, deadline: None, attempts, refunds, carry };
         let slot = self.queue.adopt(self.wall(), &admission, &past).expect("a store's word goes");
         self.trace.push(format!("{slot}"));
         assert!(self.naive.find(slot).is_none(), "S3: {slot} is in use");

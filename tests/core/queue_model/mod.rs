@@ -11,7 +11,7 @@ mod story;
 use lane::Lane;
 use naive::{Naive, State, Task};
 use proptest::prelude::*;
-use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict};
+use redrive::queue::{Action, Admission, BATCH, Ended, Facts, Limits, Next, Queue, Verdict};
 use redrive::rng::SplitMix64;
 use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
@@ -163,6 +163,8 @@ impl Pair {
                     said: [None, None, Some(true), Some(false)][pick % 4],
                     delay: (pick % 5 == 0).then_some(Millis::new(700)),
                     duration: None,
+                    facts: Facts::default(),
+                    reason: None,
                 };
                 self.settle(slot, &ended);
             }
@@ -262,7 +264,7 @@ impl Pair {
 
     fn settle(&mut self, slot: u32, ended: &Ended) {
         let now = self.time();
-        let (verdict, carry) = self.queue.settle_and_carry(self.wall(), slot, ended);
+        let Next { verdict, carry, .. } = self.queue.next(self.wall(), slot, ended);
         self.trace.push(format!("{verdict:?} {carry:?}"));
         assert_eq!((verdict, carry), self.naive.settle(now, slot, ended), "{slot}: {ended:?}");
         if let Verdict::Retry { wait, .. } = verdict {
