@@ -114,7 +114,7 @@ export async function open(
   const seen = async (response: Response): Promise<boolean> => {
     if (!response.url().startsWith(`${server.url}/pkg/`)) return false
     modules.push(response.url())
-    return (await response.text().catch(() => '')).includes('MessageChannel')
+    return (await response.text().catch(() => '')).includes('WebAssembly.instantiate(')
   }
   const coreFetched = new Promise<void>((resolve, reject) => {
     // The chunk may have imports of its own. Importing it again, now from the page's module map, ends when all are

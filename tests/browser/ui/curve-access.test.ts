@@ -83,13 +83,13 @@ if (SIZE !== 'quick') {
     expect(seen).toEqual([
       'tab-curve',
       'Copy link',
+      'Hide the table',
+      'table',
       'preset',
       'strategy',
       'jitter',
       ...['initialDelayMs', 'Base, slider', 'multiplier', 'Multiplier, slider', 'maxDelayMs', 'Cap, slider'],
       ...['maxAttempts', 'Attempts, slider', 'totalBudgetMs', 'Budget, slider', 'retry-after', 'versus', 'json'],
-      'Hide the table',
-      'table',
       ...['RetryQueue', 'Command line', 'Environment', 'Copy', 'The policy as code'],
     ])
     await page.locator('#tab-curve').focus()

@@ -10,11 +10,19 @@ const redrive: QueueOptions['redrive'] = {
   retryBudget: false,
 }
 
+const opened: Queue[] = []
+
 serveCases({
   name: 'redrive',
-  open: (name, options) => new Queue(name, { ...(options as QueueOptions), redrive }),
+  open(name, options) {
+    const queue = new Queue(name, { ...(options as QueueOptions), redrive })
+    opened.push(queue)
+    return queue
+  },
   plugin: (name) => new BackgroundSyncPlugin(name, { redrive }),
-  clear: async () => {},
+  // one that has requests left goes on, and would send them over the network of the next case
+  clear: async () =>
+    void (await Promise.all(opened.splice(0).map(({ retryQueue }) => retryQueue.close({ drainMs: 0 })))),
   async givenUp(queue) {
     const { tasks } = await (queue as Queue).retryQueue.deadLetters.list()
     return tasks.length
