@@ -96,8 +96,8 @@ describe.for(STORES)('%s', (kind) => {
     }
     const dying = { ...world, store: { ...methodsOf(store), registry } }
     void worker(dying, 'killed').tick()
-    await world.clock.advance(100)
-    expect((await store.counts()).pending).toBe(128)
+    // its claim of the part waits for a real disk
+    await expect.poll(async () => (await store.counts()).pending).toBe(128)
     const other = worker(world, 'b')
     await other.tick()
     expect(await shown(world, begun)).toMatchObject({ status: 'RUNNING', done: 64 })
