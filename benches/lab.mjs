@@ -73,7 +73,13 @@ async function crowd(fields, jobs) {
 }
 
 async function storm(clients, gates) {
-  const server = { capacityPerSecond: orLess(1_000, 10), load: 0.7, backlog: 'deep', outage: 'hanging', calls: 'enqueued' }
+  const server = {
+    capacityPerSecond: orLess(1_000, 10),
+    load: 0.7,
+    backlog: 'deep',
+    outage: 'hanging',
+    calls: 'enqueued',
+  }
   const outageMs = orLess(60_000, 1_000)
   const { drainedS, calls, collapsed } = await lab.outage({
     ...server,

@@ -30,7 +30,9 @@ const groups = {
   key: { files: ['src/request/key.rs'], tests: ['key_vectors', 'key_properties'], seconds: 15 },
   queue: {
     files: ['src/queue.rs', 'src/queue/*.rs'],
-    tests: ['holds', 'keys', 'model', 'next', 'orders', 'settles', 'gate_status', 'starts'].map((name) => `queue_${name}`),
+    tests: ['holds', 'keys', 'model', 'next', 'orders', 'settles', 'gate_status', 'starts'].map(
+      (name) => `queue_${name}`,
+    ),
     seconds: 12,
   },
   gates: {

@@ -38,14 +38,14 @@ mod wheel;
 
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
-pub use ended::Ended;
+pub use ended::{Ended, Facts};
 pub use gate_status::{Gate, GateStatus};
 pub use hold::CHANCE;
-pub use next::{Facts, Next, NextKind, ReleaseCause};
+pub use next::{Next, NextKind, ReleaseCause, Verdict};
 pub use poll::{Action, BATCH, LOOKED_AT};
 pub use report::{LaneStats, Stats};
 pub use server_wait::Wait;
-pub use settle::{MOST_REFUNDS, Verdict};
+pub use settle::MOST_REFUNDS;
 
 use crate::gates::WhenOpen;
 use crate::outcome::{Flags, Reason};

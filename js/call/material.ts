@@ -13,6 +13,16 @@ export interface KeyMaterial {
   readonly body: string | Uint8Array
 }
 
+/** Sets equal requests apart that are not meant as one. */
+export interface KeyScope {
+  /** null: no user, who is another than one without a name. */
+  readonly principal: string | null
+  readonly scope: string
+  readonly nonce: string
+  /** With one the key is an HMAC, which cannot be made without it. */
+  readonly scopeKey: string | Uint8Array | undefined
+}
+
 /** The material of a call, whose body may be a form. */
 export async function materialOf(call: Call): Promise<KeyMaterial> {
   const { method, url, headers } = call

@@ -1,7 +1,11 @@
 /** Keys made of the content: equal requests of one user within a window are one intent. With the module that makes them, since few queues have any. */
 
-import type { KeyMaterial } from '../call/material.ts'
-import type { KeyScope, Keys } from './keys.ts'
+import type { KeyMaterial, KeyScope } from '../call/material.ts'
+
+interface Keys {
+  fingerprint(material: KeyMaterial): string
+  contentKey(material: KeyMaterial, scope: KeyScope): string
+}
 
 /** Keys remembered, beside those of tasks: the oldest goes first. */
 const MAX_RECENT = 10_000

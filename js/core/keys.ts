@@ -6,23 +6,13 @@
  */
 
 import { RedriveError } from '../api/errors.ts'
-import type { KeyMaterial } from '../call/material.ts'
+import type { KeyMaterial, KeyScope } from '../call/material.ts'
 import { bare } from '../call/read-fetch.ts'
 import { errorText } from '../platform/error-text.ts'
 import { ContentKeys } from './content-keys.ts'
 import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'
 import { Scratch } from './scratch.ts'
-
-/** Sets equal requests apart that are not meant as one. */
-export interface KeyScope {
-  /** null: no user, who is another than one without a name. */
-  readonly principal: string | null
-  readonly scope: string
-  readonly nonce: string
-  /** With one the key is an HMAC, which cannot be made without it. */
-  readonly scopeKey: string | Uint8Array | undefined
-}
 
 /** SHA-256 of the bytes: 64 hex digits, at once. */
 export type Digest = (bytes: Uint8Array) => string

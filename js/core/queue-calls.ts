@@ -53,7 +53,7 @@ export function admit(core: CoreQueue, task: Admitted, order: number): number {
 }
 
 /** The core's notes that a task takes along from one lease to the next. */
-export interface Carried {
+interface Carried {
   /** Position in the window of spread waits; -1: none yet. */
   readonly phase: number
   readonly previousDelayMs: number

@@ -1,9 +1,44 @@
 //! How an attempt ended, as the host tells it.
 #![forbid(unsafe_code)]
 
-use super::Facts;
 use crate::outcome::{Outcome, Reason};
 use crate::time::Millis;
+
+/// Facts about the end of an attempt that the host alone knows, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts(u32);
+
+impl Facts {
+    /// The queue is closed or closing.
+    pub const STOPPED: Facts = Facts(1);
+    /// Its page was put away.
+    pub const HIDDEN: Facts = Facts(2);
+    /// Requests are another principal's by now.
+    pub const FOREIGN: Facts = Facts(4);
+    /// The task's lane is paused, or everything.
+    pub const PAUSED: Facts = Facts(8);
+    /// The attempt could not be signed.
+    pub const UNSIGNED: Facts = Facts(16);
+    /// Credentials are missing that nothing here supplies.
+    pub const MISSING: Facts = Facts(32);
+    /// Another process may have the task by now: its lease is lost, or over.
+    pub const LOST: Facts = Facts(64);
+
+    /// Facts from their bits.
+    pub const fn from_bits(bits: u32) -> Facts {
+        Facts(bits)
+    }
+
+    /// The bits, which cross the boundary.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether the fact is among them.
+    pub(super) const fn say(self, fact: Facts) -> bool {
+        self.0 & fact.0 != 0
+    }
+}
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 //! becomes a task. The host carries it out.
 #![forbid(unsafe_code)]
 
-use super::{Carry, Ended, Verdict};
+use super::{Carry, Ended, Facts, Wait};
 use crate::numbered::numbered;
 use crate::outcome::{Outcome, Reason};
 use crate::time::Millis;
@@ -58,39 +58,28 @@ numbered! {
     }
 }
 
-/// Facts about the end of an attempt that the host alone knows, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts(u32);
-
-impl Facts {
-    /// The queue is closed or closing.
-    pub const STOPPED: Facts = Facts(1);
-    /// Its page was put away.
-    pub const HIDDEN: Facts = Facts(2);
-    /// Requests are another principal's by now.
-    pub const FOREIGN: Facts = Facts(4);
-    /// The task's lane is paused, or everything.
-    pub const PAUSED: Facts = Facts(8);
-    /// The attempt could not be signed.
-    pub const UNSIGNED: Facts = Facts(16);
-    /// Credentials are missing that nothing here supplies.
-    pub const MISSING: Facts = Facts(32);
-    /// Another process may have the task by now: its lease is lost, or over.
-    pub const LOST: Facts = Facts(64);
-
-    /// Facts from their bits.
-    pub const fn from_bits(bits: u32) -> Facts {
-        Facts(bits)
-    }
-
-    /// The bits, which cross the boundary.
-    pub const fn bits(self) -> u32 {
-        self.0
-    }
-
-    const fn say(self, fact: Facts) -> bool {
-        self.0 & fact.0 != 0
-    }
+/// The decision on a task whose attempt has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Delivered; the slot is free.
+    Succeeded,
+    /// Another attempt follows.
+    Retry {
+        /// In how long, unless its lane is held longer.
+        delay: Millis,
+        /// The parts of the delay.
+        wait: Wait,
+        /// Whether fresh credentials are to be asked for.
+        authorize: bool,
+    },
+    /// The task was cancelled meanwhile; the slot is free.
+    Cancelled,
+    /// Its credentials were refused twice: it waits for a resume, or, leased, for its store to hear of one.
+    Parked,
+    /// The slot has no attempt in flight. Nothing was changed.
+    Stale,
+    /// No further attempt; the slot is free.
+    Exhausted(Reason),
 }
 
 /// The record of what follows an ended attempt.

@@ -4,7 +4,7 @@
 use super::server_wait::{Wait, give_phase};
 use super::task::{Refunds, State, Task};
 use super::told::{TOO_MANY_REQUESTS, Told};
-use super::{Carry, Ended, Next, NextKind, Queue};
+use super::{Carry, Ended, Next, NextKind, Queue, Verdict};
 use crate::gates::Ending;
 use crate::gates::breaker::Heard;
 use crate::http::classify::{Beside, Class, classify, is_in_progress, leaves_open};
@@ -27,30 +27,6 @@ const LAST_AT_ONCE: u32 = 3;
 
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
 const FAILED_BEFORE: u32 = 1;
-
-/// The decision on a task whose attempt has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Delivered; the slot is free.
-    Succeeded,
-    /// Another attempt follows.
-    Retry {
-        /// In how long, unless its lane is held longer.
-        delay: Millis,
-        /// The parts of the delay.
-        wait: Wait,
-        /// Whether fresh credentials are to be asked for.
-        authorize: bool,
-    },
-    /// The task was cancelled meanwhile; the slot is free.
-    Cancelled,
-    /// Its credentials were refused twice: it waits for a resume, or, leased, for its store to hear of one.
-    Parked,
-    /// The slot has no attempt in flight. Nothing was changed.
-    Stale,
-    /// No further attempt; the slot is free.
-    Exhausted(Reason),
-}
 
 impl Queue {
     /// Hears how the attempt of `slot` ended. A leased task's slot is free afterwards, whatever the
