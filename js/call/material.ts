@@ -31,11 +31,16 @@ export async function materialOf(call: Call): Promise<KeyMaterial> {
 }
 
 /**
- * A fingerprint is the digest of these: method, URL, content type without parameters, and the bytes of the body, as JSON. Stores keep
- * fingerprints, so this does not change: another way would get another number.
+ * A fingerprint is the digest of these: method, URL and content type without parameters as JSON, a line break, which that has none of, and the
+ * body as it is. Stores keep fingerprints, so this does not change: another way would get another number.
  */
 export function printed({ method, url, contentType, body }: KeyMaterial): Uint8Array<ArrayBuffer> {
-  return utf8(JSON.stringify([2, method, /[^#]*/.exec(url), /[^;\s]*/.exec(contentType), latin1(body)]))
+  const head = utf8(`${JSON.stringify([2, method, /[^#]*/.exec(url), /[^;\s]*/.exec(contentType.toLowerCase())])}\n`)
+  const rest = typeof body === 'string' ? utf8(body) : body
+  const bytes = new Uint8Array(head.length + rest.length)
+  bytes.set(head)
+  bytes.set(rest, head.length)
+  return bytes
 }
 
 /**

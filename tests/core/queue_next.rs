@@ -10,7 +10,7 @@ use redrive::queue::{Admission, Carry, Ended, Facts, Next, NextKind, Past, Relea
 use redrive::task::{Flags, Outcome, Reason};
 use serde_json::json;
 
-/// The attempt whose end is told.
+/// The attempt that has ended.
 #[derive(Clone, Copy, Debug)]
 enum Of {
     Memory,

@@ -1,6 +1,7 @@
 /** S6, S14: one key is one task, and of one request. */
 
 import { expect, test } from 'vitest'
+import { printed } from '../../js/call/material.ts'
 import { IdempotencyConflictError } from '../../js/index.ts'
 import { always, type Fakes, markOf, ORDERS, setup, watch } from './setup.ts'
 
@@ -60,6 +61,7 @@ test('a cancelled task does not keep its key', async () => {
 
 test.each<[what: string, init: object]>([
   ['another charset in the content type', { ...FIRST, headers: { 'content-type': 'application/json;charset=utf-8' } }],
+  ['its content type in other letters', { ...FIRST, headers: { 'content-type': 'Application/JSON' } }],
   ['a header beside it', { ...FIRST, headers: { ...JSON_TYPE, 'x-own': 'a' } }],
   ['the method in lower case', { ...FIRST, method: 'post' }],
 ])('S14 it is the same request with %s', async (_what, init) => {
@@ -195,6 +197,12 @@ test('fetch that fails after the task has ended is a task of its own, with the s
   expect(answer.value?.status).toBe(200)
   expect(markOf(answer.value)).toBeUndefined()
   expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set([KEY]))
+})
+
+test('a body is compared by its bytes, and no more of them: any other writing of 50 MiB would hold up a page', () => {
+  const body = new Uint8Array(1_000_000)
+  const bytes = printed({ method: 'POST', url: ORDERS, contentType: 'application/octet-stream', body })
+  expect(bytes.length).toBeLessThan(body.length + 200)
 })
 
 test('S14 equal forms are one task, whatever boundary the platform drew', async () => {
