@@ -4,6 +4,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { fakeClock } from '../../js/testing.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 import { claiming, succeeded, taskOf } from './sqlite/words.ts'
 
@@ -144,4 +146,12 @@ test('close waits for what is being synced', async () => {
   syncs[0]?.(null)
   await closed
   expect(answered).toEqual(['enqueued', 'closed'])
+})
+
+test('in the time of a clock that a test moves a commit takes none', async () => {
+  const syncs = heldSyncs()
+  const store = sqliteStore({ path: freshPath(), clock: fakeClock() })
+  onTestFinished(() => store.close())
+  expect(await store.enqueue([taskOf(1)])).toMatchObject([{ outcome: 'stored' }])
+  expect(syncs).toEqual([])
 })

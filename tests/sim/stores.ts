@@ -1,7 +1,6 @@
 /** The store of a world: one object in memory, bare or dressed as a browser's, or a file, database or server that every process opens for itself. */
 
-import fs, { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskStore } from '../../js/api/store.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
@@ -51,7 +50,6 @@ export class Stores {
   readonly #shared: boolean
   readonly #opened: TaskStore[] = []
   readonly #folder: string | undefined
-  readonly #fdatasync = fs.fdatasync
 
   /** `idleCheckMs`: how often a file or server is looked at unasked. @default that of its store */
   constructor(kind: StoreKind, time: VirtualTime, idleCheckMs: number = kind === 'redis' ? 5_000 : 1_000) {
@@ -78,12 +76,6 @@ export class Stores {
     } else {
       this.#folder = mkdtempSync(join(QUICK_FOLDER, 'redrive-sim-'))
       const path = join(this.#folder, 'tasks.db')
-      // the world's time stands still while a real disk works; that an answer comes after it is the law of `sqlite-synced.test.ts`
-      this.#syncBy(
-        Object.assign((_: number, ended: (error: null) => void) => ended(null), {
-          __promisify__: this.#fdatasync.__promisify__,
-        }),
-      )
       this.#open = () => sqliteStore({ path, clock, idleCheckMs, ...ROOM })
     }
     this.observer = this.connect().store
@@ -102,11 +94,6 @@ export class Stores {
       void store.close()
     }
     return { store: { ...store, ...noting(store, owners) }, letGo }
-  }
-
-  #syncBy(fdatasync: typeof fs.fdatasync): void {
-    fs.fdatasync = fdatasync
-    syncBuiltinESMExports()
   }
 
   /** As the system does when a process ends: its locks are there, and nothing holds them. */
@@ -132,7 +119,6 @@ export class Stores {
 
   async close(): Promise<void> {
     for (const store of this.#opened) await store.close()
-    this.#syncBy(this.#fdatasync)
     await this.#redis?.close()
     if (this.#folder) rmSync(this.#folder, { recursive: true, force: true })
   }

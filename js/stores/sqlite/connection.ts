@@ -106,9 +106,9 @@ export class Connection implements Database {
     this.exec(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
   }
 
-  /** Resolves once the disk has all that has been committed, by whatever connection. */
-  synced(): Promise<void> {
-    return this.#log.synced()
+  /** Resolves once the disk has all that has been committed, by whatever connection. `atOnce`: the process stands still meanwhile. */
+  synced(atOnce: boolean): Promise<void> {
+    return this.#log.synced(atOnce)
   }
 
   /** Writes the file anew, with nothing but what is in it; false: another process is in the middle of something. */

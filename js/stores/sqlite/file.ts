@@ -7,7 +7,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { ENDED_BYTES, type Hint, type Report, type StoreTerms, SWEEP } from '../../api/store.ts'
 import { StorageFullError } from '../../api/task-errors.ts'
-import type { Clock } from '../../platform/clock.ts'
+import { type Clock, systemClock } from '../../platform/clock.ts'
 import { giveWay } from '../engine/sweep.ts'
 import type { LineupOf } from '../sql/transaction.ts'
 import { type Connection, rollBack } from './connection.ts'
@@ -123,7 +123,7 @@ export class StoreFile {
   async lasts(): Promise<void> {
     const database = this.#file.open ?? (await this.#run(() => this.#file.connect(true)))
     try {
-      await database.synced()
+      await database.synced(this.#wallClock !== systemClock)
     } catch (error) {
       this.#hasGap = true
       throw this.#failed(unsynced(error))

@@ -3,11 +3,23 @@
  * of the process for as long. One sync is under way at a time, and all that was committed before it begins shares it.
  */
 
-import { closeSync, fdatasync, openSync, realpathSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, openSync, realpathSync } from 'node:fs'
 
 interface Waiting {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
+}
+
+type Sync = (file: number, ended: (error: Error | null) => void) => void
+
+/** For a clock that stands still while a disk works: in its time a commit takes none. */
+const syncAtOnce: Sync = (file, ended) => {
+  try {
+    fdatasyncSync(file)
+  } catch (error) {
+    return ended(error as Error)
+  }
+  ended(null)
 }
 
 export class LogSync {
@@ -28,12 +40,12 @@ export class LogSync {
   }
 
   /** Resolves once all that is in the log by now is on the disk. After one that has failed none succeeds: the system may say it once only. */
-  synced(): Promise<void> {
+  synced(atOnce: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure) throw this.#failure
       this.#file ??= openSync(`${realpathSync(this.#path)}-wal`, 'r+')
       this.#waiting.push({ resolve, reject })
-      if (!this.#isRunning) this.#run(this.#file)
+      if (!this.#isRunning) this.#run(this.#file, atOnce ? syncAtOnce : fdatasync)
     })
   }
 
@@ -42,17 +54,17 @@ export class LogSync {
     if (!this.#isRunning) this.#closeFile()
   }
 
-  #run(file: number): void {
+  #run(file: number, sync: Sync): void {
     const all = this.#waiting
     this.#waiting = []
     this.#isRunning = true
-    fdatasync(file, (error) => {
+    sync(file, (error) => {
       this.#isRunning = false
       if (error) {
         this.#failure = error
         for (const { reject } of [...all, ...this.#waiting.splice(0)]) reject(error)
       } else for (const { resolve } of all) resolve()
-      if (this.#waiting.length > 0) this.#run(file)
+      if (this.#waiting.length > 0) this.#run(file, sync)
       else if (this.#isClosed) this.#closeFile()
     })
   }
