@@ -26,10 +26,10 @@ function fill(name: string, bytes: number): void {
 }
 
 let arrived = 0
+// tasks that have ended would give way to new ones
 const target = createServer((request, response) => {
-  arrived++
   request.resume()
-  response.end()
+  response.writeHead(arrived++ === 0 ? 200 : 503).end()
 }).listen(0, '127.0.0.1')
 await new Promise((resolve) => target.once('listening', resolve))
 const targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}/orders`
