@@ -282,9 +282,10 @@ export class StorePlace implements StoredPlace {
       if (call.isLeft) void this.#unstore(taskId, call)
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
       if (!stored) {
-        // a lease of one whose caller has left is given back
+        // a lease of one whose caller has left is given back, which takes a turn
         this.#durable.state.pending.end(taskId, call.isLeft === true)
         this.#durable.counts.written(taskId)
+        this.#runner.tickSoon()
       }
       if (!stored && isHome) this.#durable.callers.callerLeft()
     }

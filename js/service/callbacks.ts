@@ -8,7 +8,15 @@
 import { hash } from 'node:crypto'
 import type { Clock } from 'redrive'
 import { deadlineOf, FOREVER, type ResolvedPolicy, utf8 } from 'redrive/internal'
-import { laneName, type NewTask, PLAIN_SCHEMA, type StoredTask, schemaOf, type Untold } from 'redrive/store'
+import {
+  type Enqueued,
+  laneName,
+  type NewTask,
+  PLAIN_SCHEMA,
+  type StoredTask,
+  schemaOf,
+  type Untold,
+} from 'redrive/store'
 import type { ApiStore } from './api/context.ts'
 import { type Dropping, dropBody } from './api/drop-body.ts'
 import { endOf } from './api/ends.ts'
@@ -29,8 +37,8 @@ export interface CallbacksOptions extends Dropping {
   readonly clock: Clock
   /** The policy of a tenant's callbacks, as it is now. */
   policy(tenant: string | null): Promise<ResolvedPolicy>
-  /** A callback was stored. */
-  queued(task: NewTask): void
+  /** Stores callbacks. */
+  enqueue(tasks: readonly NewTask[]): Promise<readonly Enqueued[]>
   /** Hears what became of an end that was to be reported. */
   told(outcome: CallbackOutcome): void
   /** Hears how many are left after a look. */
@@ -144,10 +152,9 @@ export class Callbacks {
   /** Where the store refuses the call for what one of them is, they are asked about one by one: none is to keep the others back. */
   async #enqueued(tasks: readonly NewTask[]): Promise<readonly CallbackOutcome[]> {
     if (tasks.length === 0) return []
-    const { store, log, sanitizer, queued } = this.#options
+    const { enqueue, log, sanitizer } = this.#options
     try {
-      const said = await store.enqueue(tasks)
-      for (const [i, { outcome }] of said.entries()) if (outcome === 'stored') queued(tasks[i] as NewTask)
+      const said = await enqueue(tasks)
       return said.map(({ outcome }) => (outcome === 'full' ? 'full' : 'stored'))
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof RangeError)) throw error

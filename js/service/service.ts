@@ -9,6 +9,7 @@ import {
   loadCore,
   type ResolvedPolicy,
   random128,
+  type Sanitizer,
   sanitizerOf,
   sendForAll,
   systemClock,
@@ -144,6 +145,8 @@ export function createService(options: ServiceOptions): Service {
     clock,
     process: random128(hostDraw()),
     source: (emit) => tellEvents(queues, emit),
+    // nothing is stored before the core is there
+    queued: (task) => queuedEvent(task, clock.now(), { sanitizer: sanitizerOf(own) as Sanitizer }),
     broadcast: first.broadcast,
   })
   const own = queues[0] as RetryQueue
@@ -191,9 +194,7 @@ export function createService(options: ServiceOptions): Service {
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
       left: (count) => metrics.leftUntold(count),
-      queued: (task) => {
-        if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
-      },
+      enqueue: (tasks) => feed.storing(tasks, (each) => store.enqueue(each)),
     })
     callbacks = ends
     const tellEnds = (taskIds: readonly string[]) => ends.tell(taskIds)

@@ -119,12 +119,14 @@ export class SyncPort implements RedisPort {
   }
 }
 
-let opened: Promise<SyncConnection> | undefined
+const opened = new Map<string, Promise<SyncConnection>>()
 
-/** The one connection of this process, to a server of its own, which ends with it. `env`: of that server, where it is not there yet. */
+/** The one connection of this process to a server of its own, which ends with it. `env`: of that server; each has its own. */
 export function syncConnection(env?: ServerOptions['env']): Promise<SyncConnection> {
-  opened ??= open(env)
-  return opened
+  const key = JSON.stringify(env)
+  const connection = opened.get(key) ?? open(env)
+  opened.set(key, connection)
+  return connection
 }
 
 async function open(env: ServerOptions['env']): Promise<SyncConnection> {

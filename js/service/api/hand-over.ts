@@ -7,7 +7,6 @@
 import type { ResolvedPolicy } from 'redrive/internal'
 import { type Enqueued, type NewTask, schemaOf } from 'redrive/store'
 import { BodyStoreError } from '../bodies/body-store.ts'
-import { queuedEvent } from '../feed/events.ts'
 import type { Exchange } from './exchange.ts'
 import { afterOthers, inSlices, SLICE_BYTES } from './in-slices.ts'
 import { bodiesAway, checkTaskIn, fingerprintOf, newTaskOf, withTimeFor } from './new-task.ts'
@@ -176,7 +175,9 @@ async function stored(waiting: readonly Waiting[]): Promise<readonly (Enqueued |
 async function storedTogether(waiting: readonly Waiting[]): Promise<readonly (Enqueued | Problem)[]> {
   const [first] = waiting as readonly [Waiting, ...Waiting[]]
   try {
-    return await first.exchange.context.store.enqueue(waiting.map(({ task }) => task))
+    const { events, store } = first.exchange.context
+    const tasks = waiting.map(({ task }) => task)
+    return await events.storing(tasks, (each) => store.enqueue(each))
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     if (waiting.length === 1) return [new Problem('invalid', error.message)]
@@ -190,11 +191,7 @@ async function storedTogether(waiting: readonly Waiting[]): Promise<readonly (En
 /** undefined: it is the task that an earlier one was, and that is gone by now. */
 async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): Promise<Receipt | Problem | undefined> {
   if (said instanceof Problem) return said
-  if (said.outcome === 'stored') {
-    const { context } = exchange
-    if (context.events.isHeard) context.events.emit(queuedEvent(task, context.clock.now(), context))
-    return firstReceipt(task, exchange)
-  }
+  if (said.outcome === 'stored') return firstReceipt(task, exchange)
   if (said.outcome === 'full') return said.of === 'principal' ? hasNoRoom(exchange) : isFull(exchange)
   return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(said, exchange)
 }

@@ -19,6 +19,7 @@ const about = (type: FeedType, task: RetryTask, more: object = {}): FeedEvent =>
   type,
   tenant: task.principal,
   origin: new URL(task.targetUrl).origin,
+  taskId: task.taskId,
   data: { task: shown(task), ...more },
 })
 
@@ -29,8 +30,14 @@ const EVENTS: { readonly [Type in Exclude<FeedType, 'queued'>]: (told: QueueEven
   exhausted: ({ task, reason, attempts, responseStatus, error }) =>
     about('exhausted', task, { reason, attempts, responseStatus, error: error.message }),
   cancelled: ({ task }) => about('cancelled', task),
-  circuit: ({ origin, from, to }) => ({ type: 'circuit', tenant: undefined, origin, data: { origin, from, to } }),
-  alert: (data) => ({ type: 'alert', tenant: undefined, origin: undefined, data }),
+  circuit: ({ origin, from, to }) => ({
+    type: 'circuit',
+    tenant: undefined,
+    origin,
+    taskId: undefined,
+    data: { origin, from, to },
+  }),
+  alert: (data) => ({ type: 'alert', tenant: undefined, origin: undefined, taskId: undefined, data }),
 }
 
 /** Tells what the queues do, until the result is called. A queue that is not listened to makes nothing for listeners. */
@@ -65,6 +72,7 @@ export function queuedEvent(task: NewTask, now: number, context: Pick<ApiContext
     type: 'queued',
     tenant: task.principal,
     origin: originIn(task.lane),
+    taskId: task.taskId,
     data: { task: showTask(record, context) },
   }
 }

@@ -8,7 +8,7 @@
 
 import { hash } from 'node:crypto'
 import type { Clock } from 'redrive'
-import type { Broadcast } from 'redrive/store'
+import type { Broadcast, Enqueued, NewTask } from 'redrive/store'
 import { commentText, eventText, FeedStream } from './stream.ts'
 import type { Asked, FeedEvent, Listening } from './types.ts'
 
@@ -34,6 +34,8 @@ export interface FeedOptions {
   readonly process: string
   /** Begins to tell events; the result ends that. */
   source(emit: (event: FeedEvent) => void): () => void
+  /** The event of a task that was just stored. */
+  queued(task: NewTask): FeedEvent
   /** Absent: this process hears itself alone. */
   readonly broadcast?: Broadcast | undefined
 }
@@ -51,6 +53,8 @@ type Message =
 export class Feed implements Listening {
   readonly #options: FeedOptions
   readonly #listeners = new Map<FeedStream, Asked>()
+  /** By task: what has happened to those that are being stored. A turn may claim one while the disk is waited for. */
+  readonly #early = new Map<string, FeedEvent[]>()
   #ring: Kept[] = []
   #next = 1
   #stopSource: (() => void) | undefined
@@ -67,12 +71,26 @@ export class Feed implements Listening {
     this.#stopHearing = options.broadcast?.subscribe((message) => this.#heard(message))
   }
 
-  get isHeard(): boolean {
-    return this.#stopSource !== undefined
+  async storing(...[tasks, enqueue]: Parameters<Listening['storing']>): Promise<readonly Enqueued[]> {
+    if (!this.#stopSource) return enqueue(tasks)
+    for (const { taskId } of tasks) this.#early.set(taskId, [])
+    try {
+      const said = await enqueue(tasks)
+      for (const [i, { outcome }] of said.entries()) {
+        if (outcome === 'stored') this.#emit(this.#options.queued(tasks[i] as NewTask))
+      }
+      return said
+    } finally {
+      for (const { taskId } of tasks) {
+        const early = this.#early.get(taskId) ?? []
+        this.#early.delete(taskId)
+        for (const event of early) this.#emit(event)
+      }
+    }
   }
 
   /** An event of this process. */
-  readonly emit = ({ data, ...event }: FeedEvent): void => {
+  #emit({ data, taskId, ...event }: FeedEvent): void {
     const { clock, process } = this.#options
     // a count would tell each tenant how much all the others do
     const id = hash('sha256', `${process} ${this.#next++}`, 'base64url').slice(0, 22)
@@ -80,6 +98,12 @@ export class Feed implements Listening {
     const kept: Kept = { ...event, id, text }
     this.#tell(kept)
     if (clock.monotonic() < this.#othersUntil) this.#send({ v: 1, from: process, event: kept })
+  }
+
+  readonly #happened = (event: FeedEvent): void => {
+    const early = event.taskId === undefined ? undefined : this.#early.get(event.taskId)
+    if (early) early.push(event)
+    else this.#emit(event)
   }
 
   listen(asked: Asked): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
@@ -172,7 +196,7 @@ export class Feed implements Listening {
     const { process, clock } = this.#options
     if (!message || message.from === process) return
     if ('event' in message) {
-      if (this.isHeard) this.#tell(message.event)
+      if (this.#stopSource) this.#tell(message.event)
       return
     }
     this.#othersUntil = clock.monotonic() + HEARD_MS
@@ -192,7 +216,7 @@ export class Feed implements Listening {
 
   #watch(): void {
     if (this.#isClosed) return
-    this.#stopSource ??= this.#options.source(this.emit)
+    this.#stopSource ??= this.#options.source(this.#happened)
     this.#disarmBeat ??= this.#options.clock.after(BEAT_MS, () => this.#beat(), true)
   }
 

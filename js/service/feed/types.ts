@@ -1,5 +1,7 @@
 /** The words of the live view: its events, and what a listener asks for. */
 
+import type { Enqueued, NewTask } from 'redrive/store'
+
 export const FEED_TYPES = [
   'queued',
   'attempt',
@@ -18,6 +20,8 @@ export interface FeedEvent {
   readonly tenant: string | null | undefined
   /** undefined: of no one origin. */
   readonly origin: string | undefined
+  /** undefined: of no one task. */
+  readonly taskId: string | undefined
   readonly data: object
 }
 
@@ -38,9 +42,11 @@ export interface Asked {
 
 /** The live view as the API has it. */
 export interface Listening {
-  /** Whether an event is heard by anyone: where it is not, none need be made. */
-  readonly isHeard: boolean
-  emit(event: FeedEvent): void
+  /** Tells of tasks that `enqueue` stores, before anything that happens to them while it has not answered yet. */
+  storing(
+    tasks: readonly NewTask[],
+    enqueue: (tasks: readonly NewTask[]) => Promise<readonly Enqueued[]>,
+  ): Promise<readonly Enqueued[]>
   /** The stream of a new listener; undefined: there are too many. */
   listen(asked: Asked): ReadableStream<Uint8Array<ArrayBuffer>> | undefined
 }

@@ -305,7 +305,7 @@ test('S17: while the store has no room, ends are not looked for with each turn t
     enqueue: async () => [{ outcome: 'full' }],
   } as unknown as ApiStore
   const callbacks = new Callbacks({
-    ...{ store, clock, log: () => {}, queued: () => {}, told: () => {}, left: () => {} },
+    ...{ store, clock, log: () => {}, enqueue: (tasks) => store.enqueue(tasks), told: () => {}, left: () => {} },
     sanitizer: { url: (url: string) => url } as CallbacksOptions['sanitizer'],
     policy: async () => policyDefaults,
   })

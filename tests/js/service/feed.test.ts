@@ -1,7 +1,7 @@
 // The live view: who hears what, how a listener goes on, and what becomes of one that does not read.
 
 import { describe, expect, test } from 'vitest'
-import type { Broadcast } from '../../../js/api/store.ts'
+import type { Broadcast, NewTask } from '../../../js/api/store.ts'
 import { Feed, MOST_LISTENERS } from '../../../js/service/feed/feed.ts'
 import type { Asked, FeedEvent } from '../../../js/service/feed/types.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
@@ -11,6 +11,7 @@ const event = (n: number, more: Partial<FeedEvent> = {}): FeedEvent => ({
   type: 'retry',
   tenant: 'acme',
   origin: 'https://a.test',
+  taskId: undefined,
   data: { n },
   ...more,
 })
@@ -21,6 +22,7 @@ function setup(broadcast?: Broadcast, process = 'one', clock = fakeClock()) {
     clock,
     process,
     broadcast,
+    queued: ({ taskId }) => event(0, { type: 'queued', taskId }),
     source: (emit) => {
       emits.add(emit)
       return () => void emits.delete(emit)
@@ -70,6 +72,23 @@ test('an event is told with its id, its name and the instant; the first comment 
   const text = await read(reader)
   expect(text.slice(text.indexOf('\n') + 1)).toBe(`event: retry\ndata: {"at":${clock.now()},"n":1}\n\n`)
   expect(lastId(text)).toMatch(/^[\w-]{22}$/)
+})
+
+test('what happens to a task while it is being stored is told after `queued`, and of another at once', async () => {
+  const { feed, happen } = setup()
+  const reader = listen(feed)
+  const tasks = ['a', 'b'].map((taskId) => ({ taskId }) as NewTask)
+  await feed.storing(tasks, async () => {
+    happen(1, { taskId: 'a' })
+    happen(2, { taskId: 'b' })
+    happen(3, { taskId: 'c' })
+    return [
+      { taskId: 'a', outcome: 'stored' },
+      { taskId: 'of an earlier call', outcome: 'duplicate' },
+    ]
+  })
+  happen(4, { taskId: 'a' })
+  expect(numbers(await read(reader))).toEqual([3, 0, 1, 2, 4])
 })
 
 test('S16 the ids of events do not tell a tenant how many others had in between', async () => {
@@ -139,9 +158,9 @@ describe('with Last-Event-ID', () => {
     const lastEventId = lastId(await read(reader))
     await reader.cancel()
     await clock.advance(50_000)
-    expect(feed.isHeard).toBe(true)
+    expect(isWatched()).toBe(true)
     await clock.advance(30_000)
-    expect([feed.isHeard, isWatched()]).toEqual([false, false])
+    expect(isWatched()).toBe(false)
     expect(await read(listen(feed, { lastEventId }))).toContain('event: missed')
   })
 })

@@ -20,7 +20,7 @@ import type {
 } from '../../../../js/service/api/context.ts'
 import type { BodyStore } from '../../../../js/service/bodies/body-store.ts'
 import { type BodyLimits, TaskBodies } from '../../../../js/service/bodies/task-bodies.ts'
-import { tellEvents } from '../../../../js/service/feed/events.ts'
+import { queuedEvent, tellEvents } from '../../../../js/service/feed/events.ts'
 import { Feed } from '../../../../js/service/feed/feed.ts'
 import { listen } from '../../../../js/service/listeners.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
@@ -136,7 +136,11 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     isReady: true,
     isDraining: false,
   }
-  const events = new Feed({ clock, process: 'one', source: (emit) => tellEvents(queues, emit) })
+  const events = new Feed({
+    ...{ clock, process: 'one' },
+    source: (emit) => tellEvents(queues, emit),
+    queued: (task) => queuedEvent(task, clock.now(), { sanitizer }),
+  })
   const context: ApiContext = {
     events,
     store,

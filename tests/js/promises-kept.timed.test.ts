@@ -53,6 +53,7 @@ test.each(MODES.flatMap((mode) => ENDS.map((end) => [mode, end] as const)))('%s,
   other.exec('COMMIT')
   await eventually(() => queue.stats().depth).toBe(0)
   await pass(200)
+  // one that a turn has claimed before its caller's end was written goes back with the next turn
+  await eventually(async () => (await store.list({ active: true, limit: 10 })).tasks).toEqual([])
   expect(server.hits).toBe(hits)
-  expect((await store.list({ active: true, limit: 10 })).tasks).toEqual([])
 })
