@@ -194,7 +194,7 @@ export function createService(options: ServiceOptions): Service {
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
       left: (count) => metrics.leftUntold(count),
-      enqueue: (tasks) => feed.storing(tasks, (each) => store.enqueue(each)),
+      enqueue: (tasks) => feed.enqueue(store, tasks),
     })
     callbacks = ends
     const tellEnds = (taskIds: readonly string[]) => ends.tell(taskIds)

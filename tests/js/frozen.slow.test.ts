@@ -31,7 +31,7 @@ async function frozen(
 }
 
 test('a process that stood still takes the answer that came meanwhile, whichever limit is over', {
-  timeout: 240_000,
+  timeout: 120_000,
 }, async () => {
   const cases: readonly [call: string, how: How, ms: number, path: string, said: string][] = [
     ['awaited', 'stopped', 14_000, '', '200'],

@@ -176,8 +176,10 @@ async function storedTogether(waiting: readonly Waiting[]): Promise<readonly (En
   const [first] = waiting as readonly [Waiting, ...Waiting[]]
   try {
     const { events, store } = first.exchange.context
-    const tasks = waiting.map(({ task }) => task)
-    return await events.storing(tasks, (each) => store.enqueue(each))
+    return await events.enqueue(
+      store,
+      waiting.map(({ task }) => task),
+    )
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     if (waiting.length === 1) return [new Problem('invalid', error.message)]

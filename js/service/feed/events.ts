@@ -30,14 +30,8 @@ const EVENTS: { readonly [Type in Exclude<FeedType, 'queued'>]: (told: QueueEven
   exhausted: ({ task, reason, attempts, responseStatus, error }) =>
     about('exhausted', task, { reason, attempts, responseStatus, error: error.message }),
   cancelled: ({ task }) => about('cancelled', task),
-  circuit: ({ origin, from, to }) => ({
-    type: 'circuit',
-    tenant: undefined,
-    origin,
-    taskId: undefined,
-    data: { origin, from, to },
-  }),
-  alert: (data) => ({ type: 'alert', tenant: undefined, origin: undefined, taskId: undefined, data }),
+  circuit: ({ origin, from, to }) => ({ type: 'circuit', tenant: undefined, origin, data: { origin, from, to } }),
+  alert: (data) => ({ type: 'alert', tenant: undefined, origin: undefined, data }),
 }
 
 /** Tells what the queues do, until the result is called. A queue that is not listened to makes nothing for listeners. */

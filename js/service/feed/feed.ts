@@ -53,7 +53,7 @@ type Message =
 export class Feed implements Listening {
   readonly #options: FeedOptions
   readonly #listeners = new Map<FeedStream, Asked>()
-  /** By task: what has happened to those that are being stored. A turn may claim one while the disk is waited for. */
+  /** By task: what has happened to those whose store has not answered yet. */
   readonly #early = new Map<string, FeedEvent[]>()
   #ring: Kept[] = []
   #next = 1
@@ -71,11 +71,11 @@ export class Feed implements Listening {
     this.#stopHearing = options.broadcast?.subscribe((message) => this.#heard(message))
   }
 
-  async storing(...[tasks, enqueue]: Parameters<Listening['storing']>): Promise<readonly Enqueued[]> {
-    if (!this.#stopSource) return enqueue(tasks)
+  async enqueue(...[store, tasks]: Parameters<Listening['enqueue']>): Promise<readonly Enqueued[]> {
+    if (!this.#stopSource) return store.enqueue(tasks)
     for (const { taskId } of tasks) this.#early.set(taskId, [])
     try {
-      const said = await enqueue(tasks)
+      const said = await store.enqueue(tasks)
       for (const [i, { outcome }] of said.entries()) {
         if (outcome === 'stored') this.#emit(this.#options.queued(tasks[i] as NewTask))
       }
@@ -89,7 +89,7 @@ export class Feed implements Listening {
     }
   }
 
-  /** An event of this process. */
+  /** Keeps an event of this process, and sends it. */
   #emit({ data, taskId, ...event }: FeedEvent): void {
     const { clock, process } = this.#options
     // a count would tell each tenant how much all the others do
@@ -100,6 +100,7 @@ export class Feed implements Listening {
     if (clock.monotonic() < this.#othersUntil) this.#send({ v: 1, from: process, event: kept })
   }
 
+  /** Hears what a queue of this process tells. */
   readonly #happened = (event: FeedEvent): void => {
     const early = event.taskId === undefined ? undefined : this.#early.get(event.taskId)
     if (early) early.push(event)

@@ -1,5 +1,6 @@
 /** The words of the live view: its events, and what a listener asks for. */
 
+import type { TaskStore } from 'redrive'
 import type { Enqueued, NewTask } from 'redrive/store'
 
 export const FEED_TYPES = [
@@ -20,8 +21,8 @@ export interface FeedEvent {
   readonly tenant: string | null | undefined
   /** undefined: of no one origin. */
   readonly origin: string | undefined
-  /** undefined: of no one task. */
-  readonly taskId: string | undefined
+  /** Absent: of no one task. */
+  readonly taskId?: string
   readonly data: object
 }
 
@@ -42,11 +43,8 @@ export interface Asked {
 
 /** The live view as the API has it. */
 export interface Listening {
-  /** Tells of tasks that `enqueue` stores, before anything that happens to them while it has not answered yet. */
-  storing(
-    tasks: readonly NewTask[],
-    enqueue: (tasks: readonly NewTask[]) => Promise<readonly Enqueued[]>,
-  ): Promise<readonly Enqueued[]>
+  /** Stores tasks, and sends `queued` of each before what else happens to it: a turn may claim one while the store waits for the disk. */
+  enqueue(store: Pick<TaskStore, 'enqueue'>, tasks: readonly NewTask[]): Promise<readonly Enqueued[]>
   /** The stream of a new listener; undefined: there are too many. */
   listen(asked: Asked): ReadableStream<Uint8Array<ArrayBuffer>> | undefined
 }

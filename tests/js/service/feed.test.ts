@@ -1,7 +1,7 @@
 // The live view: who hears what, how a listener goes on, and what becomes of one that does not read.
 
 import { describe, expect, test } from 'vitest'
-import type { Broadcast, NewTask } from '../../../js/api/store.ts'
+import type { Broadcast, Enqueued, NewTask } from '../../../js/api/store.ts'
 import { Feed, MOST_LISTENERS } from '../../../js/service/feed/feed.ts'
 import type { Asked, FeedEvent } from '../../../js/service/feed/types.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
@@ -11,7 +11,6 @@ const event = (n: number, more: Partial<FeedEvent> = {}): FeedEvent => ({
   type: 'retry',
   tenant: 'acme',
   origin: 'https://a.test',
-  taskId: undefined,
   data: { n },
   ...more,
 })
@@ -74,11 +73,11 @@ test('an event is told with its id, its name and the instant; the first comment 
   expect(lastId(text)).toMatch(/^[\w-]{22}$/)
 })
 
-test('what happens to a task while it is being stored is told after `queued`, and of another at once', async () => {
+test('`queued` comes before what happens to a task while its store waits for the disk; events of others do not wait', async () => {
   const { feed, happen } = setup()
   const reader = listen(feed)
   const tasks = ['a', 'b'].map((taskId) => ({ taskId }) as NewTask)
-  await feed.storing(tasks, async () => {
+  const enqueue = async (): Promise<readonly Enqueued[]> => {
     happen(1, { taskId: 'a' })
     happen(2, { taskId: 'b' })
     happen(3, { taskId: 'c' })
@@ -86,7 +85,8 @@ test('what happens to a task while it is being stored is told after `queued`, an
       { taskId: 'a', outcome: 'stored' },
       { taskId: 'of an earlier call', outcome: 'duplicate' },
     ]
-  })
+  }
+  await feed.enqueue({ enqueue }, tasks)
   happen(4, { taskId: 'a' })
   expect(numbers(await read(reader))).toEqual([3, 0, 1, 2, 4])
 })
