@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
-import { markOf, ORDERS, watch } from './setup.ts'
+import { withMethods, world } from './durable-setup.ts'
+import { deferred, markOf, ORDERS, watch } from './setup.ts'
 import { claimOf } from './store-contract/kit.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -66,6 +66,30 @@ test('S8 an abort by the caller rejects with its reason at once and cancels the 
   expect(answer.error).toMatchObject({ message: 'changed my mind' })
   expect(await store.counts()).toMatchObject({ pending: 0, cancelled: 1 })
   expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
+})
+
+test('S8 a task that was claimed before its store answered, and whose caller has left, is cancelled with the answer', async () => {
+  const disk = deferred()
+  const { open, server, clock, store } = world((inner) =>
+    withMethods(inner, {
+      enqueue: async (tasks) => {
+        const enqueued = await inner.enqueue(tasks)
+        await disk.promise
+        return enqueued
+      },
+    }),
+  )
+  const { queue } = await open()
+  const controller = new AbortController()
+  const call = watch(queue.enqueue(ORDERS, { ...POST, signal: controller.signal }))
+  await clock.settle()
+  expect((await store.counts()).inFlight).toBe(1)
+  controller.abort('left')
+  disk.resolve()
+  await clock.settle()
+  expect(call.error).toBe('left')
+  expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, cancelled: 1 })
+  expect(server.hits).toBe(0)
 })
 
 test('S6 a key that another process has stored for another URL is refused, and the text says which slip it was', async () => {
