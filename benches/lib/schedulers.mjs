@@ -199,6 +199,7 @@ function bareCore(n) {
     const lane = core.lane()
     const policy = core.policy(policyOf({ initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS }))
     const none = Number.POSITIVE_INFINITY
+    const failed = new Set()
     let now = Date.now()
     for (let i = 0; i < n; i++) core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, Number.NaN)
     for (let left = n; left > 0; ) {
@@ -210,8 +211,10 @@ function bareCore(n) {
       const actions = new Uint32Array(engine.memory.buffer, core.actionsPtr(), count * 2).slice()
       for (let i = 0; i < actions.length; i += 2) {
         const slot = actions[i]
-        if (core.attempts(slot) === 1) core.settle(now, slot, 0, 503, Number.NaN, 0, Number.NaN, false)
-        else if (core.settle(now, slot, 0, 200, Number.NaN, 0, Number.NaN, false) === 0) left--
+        if (!failed.delete(slot)) {
+          failed.add(slot)
+          core.settle(now, slot, 0, 503, Number.NaN, 0, Number.NaN, false)
+        } else if (core.settle(now, slot, 0, 200, Number.NaN, 0, Number.NaN, false) === 0) left--
       }
     }
     await runner.close(0)

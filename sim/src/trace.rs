@@ -24,7 +24,7 @@ pub fn text(first: u64, seeds: u64, events: usize) -> String {
 }
 
 impl<C: Core> Driver<C> {
-    /// Puts on the tape when the queue wants to be woken, what it holds and has room for, and where one of its tasks is.
+    /// Puts on the tape when the queue wants to be woken, what it holds and has room for, and the gate of one of its tasks.
     pub(crate) fn note_state(&mut self) {
         let lane = self.book.lanes[self.turn % self.book.lanes.len()].handle;
         let now = Millis::new(self.wall);
@@ -41,8 +41,6 @@ impl<C: Core> Driver<C> {
         if count > 0 {
             let slot = self.book.tasks[self.turn % count].slot;
             asked.push(f64::from(slot));
-            answers.push(self.core.due_at(slot).map_or(f64::NAN, tape::instant));
-            answers.push(f64::from(self.core.attempts(slot)));
             let status = self.core.gate_status(slot).map(|status| {
                 let gate = f64::from(status.gate.code());
                 [gate, tape::instant(status.until), f64::from(status.ahead)]

@@ -208,17 +208,6 @@ impl CoreQueue {
         self.note_gate(Some(&status));
     }
 
-    /// When a task that waits may start; NaN if it does not wait for time or turn.
-    #[wasm_bindgen(js_name = dueAt)]
-    pub fn due_at(&self, slot: u32) -> f64 {
-        self.queue.due_at(slot).map_or(f64::NAN, Millis::to_f64)
-    }
-
-    /// Attempts made for a task and not given back.
-    pub fn attempts(&self, slot: u32) -> u32 {
-        self.queue.attempts(slot)
-    }
-
     /// Says what to do now: the number of pairs at `actionsPtr`, by the numbers of [`codes::action`]. While it is 256, call
     /// again.
     pub fn poll(&mut self, now: f64) -> u32 {

@@ -34,9 +34,8 @@ function stateOf(queue: Queue, memory: WebAssembly.Memory, [now = 0, lane = 0, s
   const ofQueue = [queue.wakeAt(), queue.depth(), queue.inFlight(), queue.room(now, lane), queue.shutUntil(lane, now)]
   const all = [...ofQueue, queue.vacancies()]
   if (slot === undefined) return all
-  const task = [queue.dueAt(slot), queue.attempts(slot)]
   queue.gateStatus(slot, 0)
-  return [...all, ...task, ...new Float64Array(memory.buffer, queue.decisionPtr(), GATED_COUNT)]
+  return [...all, ...new Float64Array(memory.buffer, queue.decisionPtr(), GATED_COUNT)]
 }
 
 function answers(queue: Queue, memory: WebAssembly.Memory, name: string, numbers: number[]): readonly number[] {

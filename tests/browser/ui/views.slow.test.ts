@@ -91,7 +91,7 @@ describe.each(engines)('%s', (_, start) => {
 
   test.each([
     ['with the gates of the package', {}],
-    // every call that fails is made again and again: with 200 clients a browser computes for a minute
+    // every failed call is made again and again: with 200 clients a busy machine needs more than the 50 s of a view
     ['without gates the server stays down', { gates: 'none', clients: 50, capacity: 250 }],
     ['callers who wait for 30 s', { calls: 'awaited' }],
     [
