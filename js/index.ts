@@ -14,7 +14,9 @@ export * from './exports.ts'
 const source: EngineSource = () => import('./queue/chunk.node.ts')
 
 /**
- * Tries failed requests again: at the right time, under the same key, within limits.
+ * A queue that sends an HTTP request again when it fails for a passing reason: after a wait, under one idempotency key, and within limits
+ * that spare the server. `fetch` gives the caller the answer; `enqueue` keeps work that may take hours. Make one queue for the whole program,
+ * and give it to the adapters: `wrapFetch`, `attachToAxios` and their like.
  *
  * @example
  * const queue = new RetryQueue({ idempotency: { origins: ['https://api.example.com'] } })

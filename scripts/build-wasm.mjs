@@ -17,8 +17,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { buildLuaStep } from './build/lua.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
@@ -70,7 +70,8 @@ const fast = { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' }
  */
 const speed = { queue: {}, keys: {}, lab: fast }
 
-async function compile(cargo, sysrootPath) {
+/** The flags by which no module carries a folder of this machine. */
+async function remapped(cargo, sysrootPath) {
   // Fetched first: the crates must lie in their folders before these can be named below.
   await run(cargo[0], [...cargo.slice(1), 'fetch', '--target', wasmTarget], { cwd: root })
   const sources = join(cargoHome(), 'registry', 'src')
@@ -81,19 +82,26 @@ async function compile(cargo, sysrootPath) {
     ...registries.map((path) => [path, '/crates']),
     [root, '/redrive'],
   ]
-  // Encoded, so that folders with spaces in their names survive. Replaces any RUSTFLAGS of the caller's.
-  const flags = ['-Ctarget-feature=+simd128', ...remap.map((pair) => `--remap-path-prefix=${pair.join('=')}`)].join(
-    '\x1f',
+  return remap.map((pair) => `--remap-path-prefix=${pair.join('=')}`)
+}
+
+/** Links a crate as a module. A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word. */
+const link = (cargo, crate, words, flags, env) =>
+  run(
+    cargo[0],
+    [...cargo.slice(1), 'rustc', '--release', '--package', crate, '--lib', '--crate-type', 'cdylib', ...words].concat(
+      '--target',
+      wasmTarget,
+    ),
+    // Encoded, so that folders with spaces in their names survive. Replaces any RUSTFLAGS of the caller's.
+    { cwd: root, env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags.join('\x1f'), ...env } },
   )
+
+async function compile(cargo, sysrootPath) {
+  const flags = ['-Ctarget-feature=+simd128', ...(await remapped(cargo, sysrootPath))]
   for (const name of wasmModules) {
-    // A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word.
     const crate = moduleCrates[name]
-    const library = ['--package', crate, '--lib', '--crate-type', 'cdylib', '--features', `${name}-module`]
-    const build = ['rustc', '--release', ...library]
-    await run(cargo[0], [...cargo.slice(1), ...build, '--target', wasmTarget], {
-      cwd: root,
-      env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags, ...speed[name] },
-    })
+    await link(cargo, crate, ['--features', `${name}-module`], flags, speed[name])
     // those of one crate come out under one name
     copyFileSync(join(wasmTargetDir, wasmTarget, 'release', `${crate}.wasm`), linkedWasm(name))
   }
@@ -118,7 +126,7 @@ async function bind(name, directory) {
   }
 }
 
-async function optimise(input, output) {
+async function optimise(input, output, ...words) {
   const wasmOpt = packageBin('binaryen', 'bin/wasm-opt')
   await run(process.execPath, [
     wasmOpt,
@@ -127,6 +135,7 @@ async function optimise(input, output) {
     output,
     '-O3',
     '--converge',
+    ...words,
     ...features,
     '--strip-debug',
     '--strip-producers',
@@ -232,6 +241,51 @@ export async function buildWasm() {
     await xtask('codes', codes)
   })
 }
+
+const hostsCrate = at('hosts', 'core')
+const hostsModule = 'redrive-core.wasm'
+const javaPackage = (kind) => at('hosts', 'java', 'redrive-core', 'src', 'main', kind, 'dev', 'redrive')
+const hostsModules = [at('hosts', 'go', hostsModule), join(javaPackage('resources'), hostsModule)]
+const hostsCodes = [at('hosts', 'go', 'codes.go'), join(javaPackage('java'), 'Codes.java')]
+
+/** The core's module for hosts without JavaScript (docs/hosts.md), and the numbers they share with it. After the core. */
+export async function buildHosts() {
+  const stamp = {
+    stampFile: at('target', 'hosts.stamp'),
+    print: fingerprint([
+      at('Cargo.toml'),
+      at('Cargo.lock'),
+      at('src'),
+      hostsCrate,
+      at('xtask'),
+      fileURLToPath(import.meta.url),
+    ]),
+    outputs: [...hostsModules, ...hostsCodes],
+  }
+  return unlessFresh(stamp, async () => {
+    const cargo = await wasmCargo()
+    const flags = await remapped(cargo, sysroot(rustcOf(cargo)))
+    // no host's runtime has to know of vectors
+    await Promise.all([link(cargo, 'redrive-core', [], flags, {}), buildGenerator()])
+    const optimised = at('target', hostsModule)
+    // a JVM compiles no method beyond 64 KB of bytecode, and none beyond 8,000 bytes in the end
+    const apart = '--one-caller-inline-max-function-size=20'
+    await optimise(join(wasmTargetDir, wasmTarget, 'release', 'redrive_core.wasm'), optimised, apart)
+    const wasm = readFileSync(optimised)
+    const { module, instance } = await WebAssembly.instantiate(wasm)
+    const imports = WebAssembly.Module.imports(module)
+    if (imports.length > 0) throw new StepError(`${hostsModule} imports ${imports.map(({ name }) => name).join(', ')}`)
+    if (instance.exports.rd_abi() !== 1) throw new StepError(`${hostsModule} does not answer as it should`)
+    for (const file of hostsModules) {
+      mkdirSync(dirname(file), { recursive: true })
+      copyFileSync(optimised, file)
+    }
+    await xtask('codes', ...hostsCodes)
+  })
+}
+
+export const buildHostsStep = () =>
+  step('module of the hosts', async () => ((await buildHosts()) ? undefined : 'unchanged'))
 
 /** Everything that is generated below js/: the core, and the scripts of Redis. */
 export const buildWasmStep = async () => {

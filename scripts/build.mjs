@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { entries, serviceEntries, uiEntries } from './build/entries.mjs'
 import { manifest, repository } from './build/manifest.mjs'
 import { declarations, emitDeclarations, moduleDeclarations } from './build/types.mjs'
-import { buildWasmStep, compileEarly } from './build-wasm.mjs'
+import { buildHostsStep, buildWasmStep, compileEarly } from './build-wasm.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { at, generated } from './lib/paths.mjs'
 import { isEntry, main, step, yieldingToOthers } from './lib/steps.mjs'
@@ -124,4 +124,9 @@ export function buildAfter({ rust, tools }) {
 
 export const setUpAndBuild = async () => buildAfter(await beginSetup())
 
-if (isEntry(import.meta.url)) await main(setUpAndBuild)
+if (isEntry(import.meta.url)) {
+  await main(async () => {
+    await setUpAndBuild()
+    await buildHostsStep()
+  })
+}

@@ -61,17 +61,17 @@ const panels = [
     },
   },
   {
-    title: 'Depth against capacity',
+    title: 'Waiting tasks against capacity',
     description:
       'Tasks waiting or in flight, and dead letters. Where both together reach the line, calls that fail are not kept any more; the alert is at 80 % of it.',
     series: [
-      ['depth', `sum(${of('retry_queue_depth')})`],
+      ['waiting or in flight', `sum(${of('retry_queue_depth')})`],
       ['dead letters', `sum(${of('retry_dead_letters')})`],
       ['capacity', capacity],
       ['80 %', `0.8 * ${capacity}`],
     ],
     looks: {
-      depth: { color: 'blue' },
+      'waiting or in flight': { color: 'blue' },
       'dead letters': { color: 'purple' },
       capacity: { color: 'red', ...ruled },
       '80 %': { color: 'orange', ...ruled },

@@ -1,5 +1,5 @@
 // `npm run outage`: several processes keep calling a real server through queues of the built package with their defaults;
-// the server goes away and comes back. Prints what came of it and draws docs/outage.svg.
+// the server goes down and comes back. Prints what came of it and draws docs/outage.svg.
 // `-- --down 10 --clients 2 --out target/outage.svg` for another run.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * What each call has been through, told by the queue's events: a pile of bricks per call, one brick per attempt.
+ * The course of each call, by the queue's events: a pile of bricks per call, one brick per attempt.
  * Terminal and page draw the same piles; neither knows how they come about.
  *
  * Bricks: `flying` (no answer yet), `failed` (an answer that says try again), `lost` (no answer at all), `done`, `dead`.
@@ -46,7 +46,7 @@ export class Board {
     this.#changed(call)
   }
 
-  /** What the caller was told. A call whose first attempt succeeds raises no event, so this may be all there is. */
+  /** The caller has its answer. A call whose first attempt succeeds raises no event, so this may be all there is. */
   ended(intent, accepted) {
     const call = this.#byIntent.get(intent)
     land(call, accepted ? 'done' : 'dead', accepted ? 'done' : 'dead')

@@ -2,7 +2,7 @@
  * The part to read: sixty orders to a server that fails, placed through a queue. Runs in Node and in the page.
  *
  * Every order is an intent with a name of its own, so that the server can say afterwards how often each one arrived
- * and how often it took effect. Two of three are fetched and awaited; the third is handed over with `enqueue`.
+ * and how often it took effect. Two of three are fetched and awaited; the third is enqueued.
  */
 
 /** Short waits, so that the demo is over soon. Breaker, budget and all else are as they are by default. */

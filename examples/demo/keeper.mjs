@@ -11,7 +11,7 @@ export class Keeper {
   #answers = new Map()
   #ready
 
-  /** `options`: what the program is told. */
+  /** `options`: what the program starts with. */
   constructor(program, options, told) {
     this.#child = fork(program, [JSON.stringify(options)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.#exited = once(this.#child, 'exit').then(() => {
@@ -34,7 +34,7 @@ export class Keeper {
     return this.#ready
   }
 
-  /** Whether the order was acknowledged. */
+  /** Whether the order was accepted. */
   async place(intent) {
     if (!(await this.#ready.catch(() => undefined))) return false
     return (await this.#ask(intent, { place: intent })) === true

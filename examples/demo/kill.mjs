@@ -45,7 +45,7 @@ export async function placeAndKill({ server, board, note, showPause }) {
   }
 }
 
-/** An order is placed once it is acknowledged; one that a kill left without an answer is placed again, under the same key. */
+/** An order is placed once it is accepted; one that a kill left without an answer is placed again, under the same key. */
 async function placeAll(board, keeper) {
   const orders = board.calls.map(async ({ intent }, at) => {
     await pause(at * betweenCallsMs)

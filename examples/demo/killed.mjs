@@ -1,7 +1,7 @@
 /**
  * The process that `--kill` kills: a queue on a SQLite file, as a service would have it, and no provision for its end.
  *
- * An order is acknowledged when its task is on the disk. Orders have their name as their key: placed again, they are the same.
+ * An order is accepted once its task is on the disk. Orders have their name as their key: placed again, they are the same.
  */
 import { join } from 'node:path'
 import { RetryQueue } from '../../pkg/index.js'

@@ -1,6 +1,6 @@
 /**
  * `npm run demo -- --redis`: four processes share a queue in a Redis that is started for this alone. Two of the processes are
- * killed on the way, and then Redis itself, which is started again in its folder. Nothing that was acknowledged may be lost, and nothing done twice.
+ * killed on the way, and then Redis itself, which is started again in its folder. Nothing that was accepted may be lost, and nothing done twice.
  */
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -74,23 +74,23 @@ async function killTwo(crew, note) {
 }
 
 async function killRedis(crew, redis, note, sayAtEnd) {
-  const acknowledged = [...crew.acknowledged]
+  const accepted = [...crew.accepted]
   const done = crew.doneText
   const killedAt = Date.now()
   await redis.kill()
-  note(`✗ killed: SIGKILL to Redis, with ${done} and ${acknowledged.length} acknowledged`, 'red')
+  note(`✗ killed: SIGKILL to Redis, with ${done} and ${accepted.length} accepted`, 'red')
   await pause(awayMs)
   await redis.start()
   const { all, waiting, leased } = await crew.find()
-  const lost = acknowledged.filter((intent) => !all.includes(intent))
-  if (lost.length > 0) throw new Error(`Redis has lost acknowledged orders: ${lost.join(', ')}`)
+  const lost = accepted.filter((intent) => !all.includes(intent))
+  if (lost.length > 0) throw new Error(`Redis has lost accepted orders: ${lost.join(', ')}`)
   const away = seconds(Date.now() - killedAt)
   note(
     `✓ Redis answers again ${away} s later, with what its append-only file has: ${waiting + leased} tasks to do`,
     'green',
   )
   sayAtEnd(
-    `Four processes shared a queue in Redis, two through node-redis and two through ioredis. Two of them were killed, and then Redis itself. It answered again after ${away} s, and had all ${acknowledged.length} orders that it had acknowledged before.`,
+    `Four processes shared a queue in Redis, two through node-redis and two through ioredis. Two of them were killed, and then Redis itself. It answered again after ${away} s, and had all ${accepted.length} orders that it had accepted before.`,
   )
 }
 
@@ -103,7 +103,7 @@ async function untilEffects(server, least) {
 
 /** The processes that share the queue. */
 class Crew {
-  acknowledged = new Set()
+  accepted = new Set()
   #board
   #options
   #told = new Told()
@@ -136,13 +136,13 @@ class Crew {
     return said.at(-1)
   }
 
-  /** An order goes to one process after another until one acknowledges it. */
+  /** An order goes to one process after another until one accepts it. */
   async placeAll() {
     const orders = this.#board.calls.map(async ({ intent }, at) => {
       await pause(at * betweenCallsMs)
       this.#board.sent(intent)
       while (!(await this.#next().place(intent))) await pause(lookMs)
-      this.acknowledged.add(intent)
+      this.accepted.add(intent)
     })
     await Promise.all(orders)
   }

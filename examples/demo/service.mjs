@@ -1,6 +1,6 @@
 /**
  * `npm run demo -- --service`: the retry service as three processes on one store. One takes orders by HTTP, two send them to a shop that
- * is away for a while and then fails one request in three. One of the two is killed on the way, and the other does its work.
+ * is down for a while and then fails one request in three. One of the two is killed on the way, and the other does its work.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 /**
  * A process of `--redis`: a queue on a Redis that it shares with three others, as a service with several instances would have it.
  *
- * An order is acknowledged when Redis has its task. Orders have their name as their key: placed again, with whatever process,
+ * An order is accepted once Redis has its task. Orders have their name as their key: placed again, with whatever process,
  * they are the same.
  */
 import { RetryQueue } from '../../pkg/index.js'
@@ -52,7 +52,7 @@ function end() {
   queue.close().then(() => process.exit(0))
 }
 
-/** While Redis is away, an enqueue rejects: the caller knows that the order is not stored, and places it again. */
+/** While Redis is down, an enqueue rejects: the caller knows that the order is not stored, and places it again. */
 async function accepted(intent) {
   const [target, init] = order(url, intent, 'enqueue')
   const receipt = queue.enqueue(target, { ...init, redrive: { idempotencyKey: intent } })

@@ -27,7 +27,7 @@ export function judge(report, { calls, accepted, concurrency, isStoreKilled = fa
     check('intents seen', report.intents, report.intents === calls, `all ${calls}`),
     check('keys per intent', range(keys), keys.min === 1 && keys.max === 1, 'exactly 1'),
     check('effects per intent', range(effects), effects.min === 1 && effects.max === 1, 'exactly 1'),
-    check('told accepted', accepted, accepted === calls, `all ${calls}`),
+    check('accepted', accepted, accepted === calls, `all ${calls}`),
     check('Retry-After undercut', `${retryAfter.undercut} of ${retryAfter.sent}`, retryAfter.undercut === 0, 'never'),
     check('most at once by the queue', atOnce, atOnce <= concurrency, `at most ${concurrency}`),
     check(

@@ -19,7 +19,7 @@ const bricks = {
 const states = { SUCCEEDED: 'done', EXHAUSTED: 'dead', CANCELLED: 'dead' }
 
 export class Watch {
-  /** Orders that the service has acknowledged. */
+  /** Orders that the service has accepted. */
   placed = new Set()
   /** All requests that the shop has seen, the earliest first. */
   visits = []

@@ -39,7 +39,7 @@ async function servedWays(binary) {
     './service.mjs'
   )
   const on = (store, openStore) => ({
-    title: `to a shop that is away and then fails one time in three, by a retry service with two workers on ${store}`,
+    title: `to a shop that is down and then fails one time in three, by a retry service with two workers on ${store}`,
     enqueued: true,
     place: placeThroughService,
     parts: { openStore },

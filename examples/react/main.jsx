@@ -1,4 +1,4 @@
-/** What waits, in this tab and in all others: a queue is a store outside of React and tells when tasks have changed. */
+/** What waits, in this tab and in all others: a queue is a store outside of React and says when tasks have changed. */
 import { useActionState, useEffect, useState, useSyncExternalStore } from 'react'
 import { createRoot } from 'react-dom/client'
 import { RetryQueue } from 'redrive'
@@ -8,7 +8,7 @@ const idempotency = { origins: [api.origin] } // the origins that may get the ke
 const queue = new RetryQueue({ durable: true, principal: null, idempotency }) // where users log in: the id of the user
 const live = { 'Send all now': () => queue.flush(), Cancel: (id) => queue.cancel(id) }
 const dead = { 'Send again': (id) => queue.deadLetters.redrive(id), Delete: (id) => queue.deadLetters.purge(id) }
-const words = { PENDING: 'Waiting', IN_FLIGHT: 'Sending', EXHAUSTED: 'Failed' }
+const words = { PENDING: 'Waiting', IN_FLIGHT: 'Sending', EXHAUSTED: 'Dead letter' }
 
 // no attempt is planned for a task that had a credential which may not be stored, or whose credential was refused
 const isParked = ({ status, nextAttemptAt }) => status === 'PENDING' && nextAttemptAt === null

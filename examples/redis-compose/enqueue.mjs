@@ -1,4 +1,4 @@
-// Hands over orders and goes: node enqueue.mjs [how many] [the first number]
+// Enqueues orders and ends: node enqueue.mjs [how many] [the first number]
 import { orders, queue } from './queue.mjs'
 
 const [count = 20, first = 1] = process.argv.slice(2).map(Number)

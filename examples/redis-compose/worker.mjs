@@ -1,4 +1,4 @@
-// Sends what other processes have handed over, and what a process that died has left.
+// Sends what other processes have enqueued, and what a process that died has left.
 import { closeOnSignals } from 'redrive/node'
 import { queue } from './queue.mjs'
 

@@ -6,7 +6,7 @@ const queue = new RetryQueue({ name: 'messages', durable: true, principal: null 
 registerBackgroundSync(queue)
 navigator.serviceWorker?.register('service-worker.js', { type: 'module' })
 
-const words = { IN_FLIGHT: 'Sending', PENDING: 'Waiting', SUCCEEDED: 'Sent', EXHAUSTED: 'Failed' }
+const words = { IN_FLIGHT: 'Sending', PENDING: 'Waiting', SUCCEEDED: 'Sent', EXHAUSTED: 'Dead letter' }
 const [form, messages, template] = document.querySelectorAll('form, ol, template')
 
 form.onsubmit = (event) => {

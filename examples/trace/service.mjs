@@ -14,7 +14,7 @@ const { path, url, order } = JSON.parse(process.argv[2])
 
 const exporter = {
   export(spans, done) {
-    for (const span of spans) process.send({ span: told(span) })
+    for (const span of spans) process.send({ span: partsOf(span) })
     done({ code: 0 })
   },
   shutdown: async () => {},
@@ -44,7 +44,7 @@ if (order) {
 }
 
 /** The parts of a span that the tree shows. */
-function told({ name, parentSpanContext, attributes, startTime, duration, spanContext, ...span }) {
+function partsOf({ name, parentSpanContext, attributes, startTime, duration, spanContext, ...span }) {
   const { traceId, spanId } = spanContext.call(span)
   const ms = ([seconds, nanos]) => seconds * 1_000 + nanos / 1e6
   return {

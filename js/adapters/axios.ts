@@ -64,7 +64,10 @@ const attached = new WeakMap<AxiosInstance, symbol[]>()
 const originals = new WeakMap<object, InternalAxiosRequestConfig['adapter']>()
 
 /**
- * Sends the instance's calls through `queue`; `config.redrive` of a call is laid over `defaults`. Returns what detaches.
+ * Retries the calls of an Axios instance through `queue`. Its caller has one response or error for each call, and its interceptors run
+ * once, however many attempts there are. `defaults` hold for all calls; what a call has in `config.redrive` replaces them. Returns a
+ * function that detaches the queue.
+ *
  * `timeout` is axios' own, per attempt; where none is set the policy's attemptTimeoutMs holds. Either, and `waitMs`, bounds the whole
  * answer, its body included, unless `responseType` is 'stream': give slow downloads a longer one. An interceptor that sets
  * `config.adapter` and runs after this one takes its calls out of the queue.

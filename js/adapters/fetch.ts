@@ -23,7 +23,8 @@ export interface FetchOptions extends TaskOptions {
 }
 
 /**
- * A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`.
+ * A `fetch` that retries through `queue`: use it wherever you call `fetch`. `defaults` hold for all of its calls; what a call has in
+ * `init.redrive` replaces them, and `redrive: false` makes it a plain `fetch`.
  *
  * @example
  * const fetch = wrapFetch(queue)

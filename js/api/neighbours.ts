@@ -19,7 +19,7 @@ export interface Leader {
 }
 
 /** When a principal was named. */
-export interface Declared {
+export interface NamedAt {
   /** In epoch milliseconds of the wall clock, as it is now: where that was set back since, the moment is moved back with it. */
   readonly since: number
   /** The latest that the wall clock has shown from then until now. */
@@ -43,11 +43,11 @@ export interface Principals {
    * Makes `principal`, as of the instant `since`, the current one, unless a declaration is kept that was made after `since` and no
    * later than `now`: nothing changes then. A claim of any other principal than the current one gets nothing from now on.
    *
-   * @param declared asked in the step that decides, however long that comes after the call: a declaration made meanwhile, in another
+   * @param namedAt asked in the step that decides, however long that comes after the call: a declaration made meanwhile, in another
    * process, is the younger one, and is not to be taken for one from before the clock was set back
    * @param login ends with it, whichever declaration stands
    */
-  switchTo(principal: string | null, declared: () => Declared, login?: string): Promise<void>
+  switchTo(principal: string | null, namedAt: () => NamedAt, login?: string): Promise<void>
   /**
    * Keeps in mind that a principal logs in, whose cookies may be there at any moment: from now on no claim gets anything, of whichever
    * principal, until each login has ended. Once more for the same login: it goes on.

@@ -29,6 +29,9 @@ export interface ExpectedAnswer {
 }
 
 /**
+ * A policy says when a failed request is sent again, and when it is given up. It is plain JSON, the same in a page, Node, a Worker and the
+ * service. `presets` has complete ones; `npx @redrive/service plan` and the lab show the waits of any.
+ *
  * Fields that are given hold for awaited calls and for those in the background (`enqueue`, `mode: 'defer'`, a Worker's 202, a task whose caller
  * is gone), but for `maxAttempts`. Where one is not given, the two differ: see `presets.interactive` and `presets.background`. One that shapes
  * a curve chooses the curve for both.

@@ -56,7 +56,7 @@ import type { Counts, Step, Turn } from './turn.ts'
 export { CHANCE_MS, LOOKED_AT, MOST_REFUNDS } from '../core/generated/codes.ts'
 export type { Bound, Claim, OriginLimit } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
-export type { Broadcast, Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
+export type { Broadcast, Hint, Leader, NamedAt, Present, Principals, Report } from './neighbours.ts'
 export {
   type DeadlineReason,
   homeOf,

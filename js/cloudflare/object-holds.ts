@@ -21,38 +21,38 @@ export interface Binding {
 }
 
 /** Moments until which each object has to wait, by its name. */
-const toldUntil = new Map<string, number>()
+const heldUntil = new Map<string, number>()
 
 /** Takes note that an object has a task. */
 export function hasTaken(name: string): void {
-  const until = toldUntil.get(name) ?? 0
-  toldUntil.delete(name)
-  toldUntil.set(name, until)
-  if (toldUntil.size <= MOST_OBJECTS) return
-  const [first] = toldUntil.keys()
-  if (first !== undefined) toldUntil.delete(first)
+  const until = heldUntil.get(name) ?? 0
+  heldUntil.delete(name)
+  heldUntil.set(name, until)
+  if (heldUntil.size <= MOST_OBJECTS) return
+  const [first] = heldUntil.keys()
+  if (first !== undefined) heldUntil.delete(first)
 }
 
 /** Tells the objects of a call's principal and origin that their server asks all callers to wait for `forMs`. */
 export function tellHold({ namespace, shards, waitUntil }: Binding, call: Call, now: number, forMs: number): void {
-  if (toldUntil.size === 0) return
+  if (heldUntil.size === 0) return
   const { principal, origin } = call
   const until = now + forMs
   for (let shard = 0; shard < shards; shard++) {
     const name = objectName(principal, origin, shards === 1 ? undefined : shard)
-    const known = toldUntil.get(name)
+    const known = heldUntil.get(name)
     if (known === undefined || until < known + TELL_AGAIN_MS) continue
-    toldUntil.set(name, until)
+    heldUntil.set(name, until)
     // it was restarted, or is of an earlier version that has no such method: the next answer tells it, or its own attempts do
-    waitUntil(told(namespace, name, forMs).catch(() => unmark(name, until)))
+    waitUntil(sendHold(namespace, name, forMs).catch(() => unmark(name, until)))
   }
 }
 
-async function told(namespace: RedriveNamespace, name: string, forMs: number): Promise<void> {
+async function sendHold(namespace: RedriveNamespace, name: string, forMs: number): Promise<void> {
   await stubOf(namespace, name).holdLane(forMs)
 }
 
 /** Forgets that an object has to wait, unless it has to wait for longer by now. */
 function unmark(name: string, until: number): void {
-  if (toldUntil.get(name) === until) toldUntil.set(name, 0)
+  if (heldUntil.get(name) === until) heldUntil.set(name, 0)
 }

@@ -56,6 +56,9 @@ export type WrappedHandler<Handler> = {
 }
 
 /**
+ * A Worker whose handlers get a `fetch` that retries, as one argument more. A call that keeps failing moves to a Durable Object, which goes
+ * on with it, and the handler gets a 202.
+ *
  * `options`, or a function of the environment that gives them, are read at each event, since bindings and secrets are only
  * there by then. Throws at once where there is no handler; where the binding is missing, at the event.
  *

@@ -7,8 +7,8 @@
 
 import type { Present } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { declarationAsOf } from '../runner/declaration.ts'
-import type { Declaration } from '../runner/principal-news.ts'
+import { namedAtOf } from '../runner/named-at.ts'
+import type { NamedPrincipal } from '../runner/principal-news.ts'
 import type { Task } from '../tasks/task.ts'
 import type { StoredState } from './state.ts'
 
@@ -37,7 +37,7 @@ export class PrincipalGuard {
   /** The last write to the store: one after another, so that it stands. */
   #told: Promise<unknown> = Promise.resolve()
   /** The last word of another page that the store knows. */
-  #passedOn: Declaration | undefined
+  #passedOn: NamedPrincipal | undefined
   /** When to ask again. */
   askAt: number = FOREVER
 
@@ -143,7 +143,7 @@ export class PrincipalGuard {
       const login = this.#login
       await principals.logIn(login, LOGIN_MS, () => this.#login === login)
     } else {
-      await principals.switchTo(principal, () => declarationAsOf(declaredAt, settings.clock), this.#login)
+      await principals.switchTo(principal, () => namedAtOf(declaredAt, settings.clock), this.#login)
       this.#login = undefined
     }
     this.#isUntold = false
@@ -154,7 +154,7 @@ export class PrincipalGuard {
     const { store, runner } = this.#state
     const heard = runner.news?.heard
     if (!heard || heard === this.#passedOn) return
-    await store.principals?.switchTo(heard.principal, () => declarationAsOf(heard.at, runner.host.settings.clock))
+    await store.principals?.switchTo(heard.principal, () => namedAtOf(heard.at, runner.host.settings.clock))
     this.#passedOn = heard
   }
 

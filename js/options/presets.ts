@@ -5,6 +5,17 @@
  */
 
 import type { GivenPolicy } from '../api/policy.ts'
+
+/**
+ * Complete policies by name: `interactive` and `background`, which a queue follows by default, and schedules that others have published.
+ * Each is a plain object, to be used as `policy` or as a part of one.
+ *
+ * @example
+ * const queue = new RetryQueue({ policy: presets.svix })
+ *
+ * @example
+ * const queue = new RetryQueue({ policy: { ...presets.svix, maxAttempts: 5 } })
+ */
 export const presets: Readonly<
   Record<'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', GivenPolicy>
 > = {

@@ -84,6 +84,8 @@ export class RetryQueue implements AsyncDisposable {
       (about) => this.#manager(about),
       () => this.#running(),
     )
+    // libraries take it as a function of its own: `new Client({ fetch: queue.fetch })`
+    this.fetch = this.fetch.bind(this)
     expose(this, {
       host: this.#host,
       run: (call) => this.#run(call),
@@ -100,8 +102,13 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * fetch, made retryable: the caller's own Response or error, exactly once. Exhausted: the last attempt's Response,
-   * else its own error, each with `redrive: { taskId, reason }`.
+   * Sends a request as the global `fetch` does, and again if it fails for a passing reason: up to 5 attempts within 30 s (`waitMs`).
+   * Resolves with the server's answer, whatever its status, or rejects with the error that `fetch` would have thrown. A call that
+   * was given up ends with its last answer or error, which then has `redrive: { taskId, reason }`.
+   *
+   * @example
+   * const response = await queue.fetch('https://api.example.com/orders', { method: 'POST', body: 'A-1' })
+   * if (!response.ok) console.error(response.status, response.redrive?.reason)
    */
   async fetch(input: RequestLike, init?: RedriveInit): Promise<RedriveResponse> {
     this.#assertOpen()
@@ -115,9 +122,9 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Queues without a first attempt by the caller; resolves when the task is as durable as the receipt says. From then
-   * on `init.signal` has no say any more: `cancel(taskId)` has. An abort before that, or the end of a `waitMs`, rejects, and what the store has of
-   * the call by then is ended there.
+   * Keeps a request as a task, which is sent in the background for 24 hours by default. Resolves once the task is as safe as the receipt's
+   * `durability` says, or rejects if it cannot be kept. `result(taskId)` waits for its end. After the receipt only `cancel(taskId)` stops
+   * it; until then an abort of `init.signal` or the end of a `waitMs` rejects, and ends what the store has of the call.
    *
    * @example
    * const { taskId } = await queue.enqueue('/api/reports', { method: 'POST', body: 'all is well' })
@@ -137,8 +144,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * undefined: there is none of that id, it is past its retention, or it is another principal's. This and all below that name
-   * a task or show some go by the current principal; `allPrincipals` is for tools.
+   * Looks up a task as it is now. Resolves with undefined if none has this id, if it is past its retention, or if it is another
+   * principal's. This method and all below cover the tasks of the current principal; `allPrincipals` is for tools.
    */
   get(taskId: string, scope?: ScopeOptions): Promise<RetryTask | undefined> {
     return this.#ask((manager) => manager.get(taskId, scope), undefined, true)
@@ -157,7 +164,10 @@ export class RetryQueue implements AsyncDisposable {
     return this.#ask((manager) => manager.list(filter), NO_TASKS, filter)
   }
 
-  /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
+  /**
+   * Waits for the end of a task, whichever tab or process sends it, and resolves with what came of it: delivered, a dead letter or
+   * cancelled. Resolves at once if it has ended already. Rejects with `TASK_NOT_FOUND` if none has this id.
+   */
   async result(taskId: string, scope?: ScopeOptions): Promise<TaskOutcome> {
     return (await this.#running()).result(taskId, scope)
   }

@@ -8,7 +8,7 @@ import { FollowPrincipal } from './follow-principal.ts'
 import { RetryQueue as Queue } from './queue.ts'
 
 /**
- * Tries failed requests again: at the right time, under the same key, within limits. It differs from a page's queue in three things:
+ * A queue that sends an HTTP request again when it fails for a passing reason. It differs from a page's queue in three things:
  *
  * - It is durable, in IndexedDB unless a `store` is given, whether or not a `principal` is; with `durable: false` it is not.
  * - Without `principal` the queue sends the tasks of the principal that a page declared last, and nothing before one did. With

@@ -5,14 +5,14 @@
  * Where a store is open it says who is there, and what is heard here is passed on to it. A page without one goes by what it hears.
  */
 
-import type { Declared } from '../api/store.ts'
+import type { NamedAt } from '../api/store.ts'
 import { listen } from '../platform/abort.ts'
 import { openChannel } from '../platform/channel.ts'
 import { type Instant, instantOf } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from './context.ts'
-import { declarationAsOf } from './declaration.ts'
 import type { Lanes } from './lanes.ts'
+import { namedAtOf } from './named-at.ts'
 import type { StoredSide } from './stored.ts'
 
 /** How long a login counts whose end is not heard: its page may be gone. */
@@ -32,12 +32,12 @@ export interface NewsPorts {
 }
 
 /** A page says who is there, and since when. */
-export interface Declaration {
+export interface NamedPrincipal {
   readonly principal: string | null
   readonly at: Instant
 }
 
-interface Message extends Declared {
+interface Message extends NamedAt {
   readonly from: string
   readonly principal: string | null
   /** Its principal logs in there. `stored`: the store knows of it. */
@@ -46,7 +46,7 @@ interface Message extends Declared {
 
 export class PrincipalNews {
   /** The last word of another page, where it is younger than this queue's own. */
-  heard: Declaration | undefined
+  heard: NamedPrincipal | undefined
   readonly #runner: NewsPorts
   /** This page's name among the others; undefined: there are none to tell. */
   readonly #id: string | undefined
@@ -132,8 +132,8 @@ export class PrincipalNews {
   /** Whether `at` is the older of two: one in its future was said before the clock was set back. */
   #isOlder(at: Instant, other: Instant): boolean {
     const { clock } = this.#runner.host.settings
-    const { since, now } = declarationAsOf(at, clock)
-    const known = declarationAsOf(other, clock).since
+    const { since, now } = namedAtOf(at, clock)
+    const known = namedAtOf(other, clock).since
     return known > since && known <= now
   }
 
@@ -160,13 +160,13 @@ export class PrincipalNews {
     else this.goByNews()
   }
 
-  #post({ principal, at }: Declaration): void {
+  #post({ principal, at }: NamedPrincipal): void {
     const { host, closing } = this.#runner
     const { clock, name } = host.settings
     const from = this.#id
     if (from === undefined || closing.aborted) return
     const login = host.switching && (this.#isStored ? 'stored' : 'unstored')
-    const message: Message = { ...declarationAsOf(at, clock), from, principal, login }
+    const message: Message = { ...namedAtOf(at, clock), from, principal, login }
     try {
       this.#channel ??= openChannel(`redrive/${name}`, (data) => this.#hear(data))
       this.#channel.postMessage(message)

@@ -45,15 +45,15 @@ interface Entry {
 }
 
 /** A credential could not be had. `why`: without a part of it. */
-export type ToldFailure = (name: string, why: string) => void
+export type ReportFailure = (name: string, why: string) => void
 
 /** @throws TypeError that names the option, what was expected and no value that may be secret */
-export function makeCredentials(given: CredentialsOptions, secrets: Secrets, told: ToldFailure): Credentials {
+export function makeCredentials(given: CredentialsOptions, secrets: Secrets, report: ReportFailure): Credentials {
   const entries = new Map<string, Entry>(
     namesOf(given, 'credentials').map((name) => {
       const { origins, tenants, headers } = entryIn(name, given[name] as CredentialOptions)
       const give = typeof headers === 'function' ? headers : readerOf(headers, secrets)
-      return [name, { origins, tenants, give: telling(name, give, told) }]
+      return [name, { origins, tenants, give: telling(name, give, report) }]
     }),
   )
   return {
@@ -143,12 +143,12 @@ const readerOf =
 
 /** The queue says of an error of a hook that there was one: its words may be the credential. Ours are not. */
 const telling =
-  (name: string, give: GiveCredentials, told: ToldFailure): GiveCredentials =>
+  (name: string, give: GiveCredentials, report: ReportFailure): GiveCredentials =>
   async (request: CredentialsRequest) => {
     try {
       return await give(request)
     } catch (error) {
-      told(name, error instanceof SecretError ? error.message : 'its function failed')
+      report(name, error instanceof SecretError ? error.message : 'its function failed')
       throw error
     }
   }

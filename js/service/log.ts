@@ -40,18 +40,18 @@ function quoted(value: unknown): string {
   return /^[\w./:@{}*+-]+$/.test(text) ? text : JSON.stringify(text)
 }
 
-type Told = (name: string, message: string) => void
+type Report = (name: string, message: string) => void
 
 /** Tells one thing of a name once a minute: a thousand attempts in that time fail for the same cause. */
-export function oncePerMinute(clock: Clock, tell: Told): Told {
-  const toldAt = new Map<string, number>()
+export function oncePerMinute(clock: Clock, tell: Report): Report {
+  const lastAt = new Map<string, number>()
   return (name, why) => {
     const now = clock.monotonic()
     const key = `${name} ${why}`
-    const last = toldAt.get(key)
+    const last = lastAt.get(key)
     if (last !== undefined && now - last < 60_000) return
-    if (toldAt.size > 1_000) toldAt.clear()
-    toldAt.set(key, now)
+    if (lastAt.size > 1_000) lastAt.clear()
+    lastAt.set(key, now)
     tell(name, why)
   }
 }

@@ -23,7 +23,7 @@ import { BodySources } from './bodies/body-sources.ts'
 import { sweeperOf } from './bodies/sweeper.ts'
 import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
 import { Callbacks } from './callbacks.ts'
-import { type Credentials, makeCredentials, type ToldFailure } from './credentials.ts'
+import { type Credentials, makeCredentials, type ReportFailure } from './credentials.ts'
 import { queuedEvent, tellEvents } from './feed/events.ts'
 import { Feed } from './feed/feed.ts'
 import { fullnessOf } from './fullness.ts'
@@ -188,7 +188,7 @@ export function createService(options: ServiceOptions): Service {
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const sanitizer = sanitizerOf(own)
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
-    const common = { store, clock, bodies, sanitizer, log: told }
+    const common = { store, clock, bodies, sanitizer, log: logOperation }
     const ends = new Callbacks({
       ...common,
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
@@ -226,7 +226,7 @@ export function createService(options: ServiceOptions): Service {
     if (role !== 'api') setImmediate(() => void transport.warm())
     return api
   }
-  const told: ConstructorParameters<typeof Operations>[0]['log'] = (entry) =>
+  const logOperation: ConstructorParameters<typeof Operations>[0]['log'] = (entry) =>
     log({ level: entry.event === 'error' ? 'error' : 'info', ...entry })
   const opening = open()
   opening.catch(() => {}) // its callers hear of it by `ready`
@@ -385,12 +385,12 @@ const refusalIn = (given: unknown, name: string): string | undefined =>
 
 /** Makes what tasks name of the options, with what all of them share. Throws a TypeError that names an option. */
 function namedOf({ secrets, clock, log }: { secrets: Secrets; clock: Clock; log: (entry: ServiceLogEntry) => void }) {
-  const told = (event: string): ToldFailure =>
+  const reportOf = (event: string): ReportFailure =>
     oncePerMinute(clock, (name, message) => log({ level: 'warn', event, name, message }))
-  const [credentialFailed, signingFailed] = [told('credential_failed'), told('signing_failed')]
+  const [credentialFailed, signingFailed] = [reportOf('credential_failed'), reportOf('signing_failed')]
   return ({ credentials = {}, signing = {} }: ReloadableOptions): { credentials: Credentials; signing: Signing } => ({
     credentials: makeCredentials(credentials, secrets, credentialFailed),
-    signing: makeSigning(signing, { secrets, clock, told: signingFailed }),
+    signing: makeSigning(signing, { secrets, clock, report: signingFailed }),
   })
 }
 

@@ -6,7 +6,7 @@
 
 import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import type { Clock, Sign } from 'redrive'
-import type { ToldFailure } from './credentials.ts'
+import type { ReportFailure } from './credentials.ts'
 import { isNamed, namesOf, type TenantList, tenantsOf } from './named.ts'
 import { SecretError, type SecretSource, type Secrets, SOURCES, shownSource, sourceIn } from './secrets.ts'
 
@@ -40,11 +40,11 @@ interface Entry {
 interface Parts {
   readonly secrets: Secrets
   readonly clock: Clock
-  readonly told: ToldFailure
+  readonly report: ReportFailure
 }
 
 /** @throws TypeError that names the option, what was expected and no value that may be secret */
-export function makeSigning(given: SigningsOptions, { secrets, clock, told }: Parts): Signing {
+export function makeSigning(given: SigningsOptions, { secrets, clock, report }: Parts): Signing {
   const entries = new Map<string, Entry>(
     namesOf(given, 'signing').map((name) => [name, entryOf(name, given[name] as SigningOptions)]),
   )
@@ -58,7 +58,7 @@ export function makeSigning(given: SigningsOptions, { secrets, clock, told }: Pa
           // the last thing before it is sent, so that it is as young as can be
           return signatureOf(taskId, Math.floor(clock.now() / 1_000), body, keys)
         } catch (error) {
-          told(name, error instanceof SecretError ? error.message : 'it failed')
+          report(name, error instanceof SecretError ? error.message : 'it failed')
           throw error
         }
       }

@@ -36,7 +36,7 @@ import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memo
 import { pausesOf, registryOf } from './memory/registry.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { endLate, type Found, holdNamed, renew, retain, settle, takeBack } from './memory/settle.ts'
-import { markTold, showEnd, untoldOf } from './memory/untold.ts'
+import { markReported, showEnd, unreportedOf } from './memory/unreported.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -82,8 +82,9 @@ export class MemoryStore implements TaskStore {
     const { clock, terms } = resolveTerms('memoryStore', rest)
     if (everyone) {
       this.everyone = everyone
-      this.untold = async (limit, taskIds) => untoldOf(this.#rows, taskIds).slice(0, Math.max(0, limit)).map(showEnd)
-      this.told = async (ends) => this.#step(() => markTold(this.#rows, ends))
+      this.untold = async (limit, taskIds) =>
+        unreportedOf(this.#rows, taskIds).slice(0, Math.max(0, limit)).map(showEnd)
+      this.told = async (ends) => this.#step(() => markReported(this.#rows, ends))
     }
     this.#rows = new Rows(everyone === true)
     this.registry = registryOf()
@@ -116,7 +117,7 @@ export class MemoryStore implements TaskStore {
         : { claimed: [], more: false, blockedByLimit: false }
       const { more: _, tokenAt: __, ...rest } = claimed
       const { ended, unreadable } = found
-      const untold = Math.min(UNTOLD_COUNTED, untoldOf(rows).length)
+      const unreported = Math.min(UNTOLD_COUNTED, unreportedOf(rows).length)
       return {
         now,
         settled,
@@ -127,7 +128,7 @@ export class MemoryStore implements TaskStore {
         counts: { ...rows.counts },
         ...(trimmed.length > 0 ? { trimmed } : {}),
         ...(unreadable > 0 ? { unreadable } : {}),
-        ...(untold > 0 ? { untold } : {}),
+        ...(unreported > 0 ? { untold: unreported } : {}),
       }
     })
   }

@@ -116,7 +116,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
         port,
         channel: messagesOf(name),
         clock,
-        told: (error) => session.report?.('storage_unavailable', unsaid(name, error)),
+        failed: (error) => session.report?.('storage_unavailable', unsaid(name, error)),
       })
     : undefined
   const room = async (): Promise<StoreRoom> => {

@@ -29,7 +29,7 @@ import { roomOn } from './sqlite/open.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
 import { ownShare } from './sqlite/shares.ts'
 import type { FileTransaction } from './sqlite/transaction.ts'
-import { untoldOf } from './sqlite/untold.ts'
+import { unreportedOf } from './sqlite/unreported.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
@@ -61,7 +61,13 @@ const RULES: Rules<SqliteStoreOptions> = {
   everyone: oneOf(true),
 }
 
-/** A store in a file. Nothing is opened before it is used. */
+/**
+ * A store in a SQLite file: tasks survive the end of the process, and all processes of the machine that open the file share them. Needs
+ * Node 22.13 or later. Nothing is opened before the first use.
+ *
+ * @example
+ * const queue = new RetryQueue({ store: sqliteStore({ path: 'orders.db' }) })
+ */
 export function sqliteStore(options: SqliteStoreOptions): TaskStore {
   check('sqliteStore', options, RULES, objectLike("{ path: 'orders.db' }"))
   follow('sqliteStore.path', options.path, RULES.path)
@@ -102,7 +108,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         return bytes
       }),
     due: dueOf(backend),
-    ...(everyone && untoldOf(file)),
+    ...(everyone && unreportedOf(file)),
     subscribe: (listener) => file.listen(listener),
     registry: registryOf(file),
     pauses: pausesOf(file),

@@ -1,6 +1,6 @@
 // Small rules about files: their length, lock files, and texts that must not be in them.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { filesUnder } from '../lib/inputs.mjs'
 import { cargoHome, machinePaths } from '../lib/machine-paths.mjs'
@@ -56,7 +56,10 @@ export function checkMachinePaths() {
     for (const found of machinePaths(readFileSync(path))) faults.push(`${relative(root, path)}: ${found}`)
   }
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
-  for (const name of listed.toString().split('\0').filter(Boolean)) {
+  for (const name of listed
+    .toString()
+    .split('\0')
+    .filter((name) => name && existsSync(at(name)))) {
     const text = readFileSync(at(name), 'latin1')
     const found = [root, cargoHome()].find((folder) => folder.length > 3 && text.includes(folder))
     if (found) faults.push(`${name}: ${found}`)

@@ -219,13 +219,30 @@ function shownIn(code) {
 
 const withoutQuotes = (text) => without(text, /`[^`\n]*`|\]\([^)\s]*\)/g)
 
-/** The prose of a file: a document, doc comments, and in TypeScript the texts that it shows. Nothing that they quote from a program. */
+/** What a page shows, and its labels: nothing of its scripts and styles, of what it binds, or of its comments. */
+const shownByPage = (text) =>
+  [
+    /<(script|style)\b[\s\S]*?<\/\1>/g,
+    /<!--[\s\S]*?-->/g,
+    /\{\{[\s\S]*?\}\}/g,
+    /\s(?:[:@#]|v-)[\w.:-]+="[^"]*"/g,
+    /<\/?[\w-]+/g,
+  ].reduce(without, text)
+
+/** The prose of a file: a document, a page, doc comments, and in programs that users see the texts that they show. Nothing that they quote from a program. */
 function proseIn(path, text) {
+  if (/\.(html|vue)$/.test(path)) {
+    // a program in it has its own line numbers
+    const scripts = [...text.matchAll(/(<script\b[^>]*>)([\s\S]*?)<\/script>/g)].flatMap(({ 1: tag, 2: code, index }) =>
+      proseIn(path.replace(/\w+$/, 'ts'), '\n'.repeat(lineAt(text, index + tag.length) - 1) + code),
+    )
+    return [{ line: 1, words: shownByPage(text) }, ...scripts]
+  }
   const documented = path.endsWith('.md')
     ? [{ line: 1, words: withoutCode(text) }]
     : commentsOf(path, text).filter(({ isDoc }) => isDoc)
   const prose = documented.map(({ line, words }) => ({ line, words: withoutQuotes(words) }))
-  if (!path.endsWith('.ts')) return prose
+  if (!/\.ts$/.test(path) && !/^(examples|site)\/.*\.(m?js|jsx)$/.test(path)) return prose
   // a text of one word is a name, unless it is a label that people see
   const isRead = /^js\/(ui|service\/cli)\//.test(path) ? /\w \w|^[A-Z][a-z]+$/ : /\w \w/
   const shown = shownIn(text).filter(({ words }) => isRead.test(words))
@@ -244,26 +261,35 @@ export function refusedIn(path, text, refused) {
   )
 }
 
-const judged = ['js', 'src', 'scripts', 'docs', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+const formed = ['js', 'src', 'scripts', 'docs', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+const judged = [...formed, 'examples', 'site', 'pkg-template', 'CHANGELOG.md', 'SECURITY.md']
+
+/** The folders and files whose comments keep their form. */
+const hasForm = (path) => formed.some((each) => path === each || path.startsWith(`${each}/`))
 
 /** The prose that users read; the decisions keep the words of their day, and docs/api/ has names of code. */
-const isForUsers = (path) => /^(js|src|docs)\/|^README/.test(path) && !/^docs\/(adr\/|api\/|glossary\.md)/.test(path)
+const isForUsers = (path) =>
+  /^(js|src|docs|examples|site|pkg-template)\/|^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$/.test(path) &&
+  !/^docs\/(adr\/|api\/|glossary\.md)/.test(path)
+
+const isLeftOut = (path) =>
+  isGenerated(path) || /(^|\/)(node_modules|dist|cache|\.next|\.wrangler|\.temp)(\/|$)/.test(path)
 
 /** Every fault of the files under `folders`. */
 function faultsUnder(folders) {
   const refused = refusedWords(readFileSync(at('docs/glossary.md'), 'utf8'))
   const files = filesUnder(
     folders.map((folder) => at(folder)),
-    isGenerated,
+    isLeftOut,
   )
   return files
-    .filter((name) => /\.(ts|rs|mjs|md)$/.test(name))
+    .filter((name) => /\.(ts|rs|m?js|jsx|md|html|vue)$/.test(name))
     .flatMap((file) => {
       const path = relative(root, file).replaceAll('\\', '/')
       const text = readFileSync(file, 'utf8')
       return [
         ...(path.endsWith('.ts') ? retiredNames(path, text) : []),
-        ...vagueComments(path, text),
+        ...(hasForm(path) && /\.(ts|rs|mjs|md)$/.test(path) ? vagueComments(path, text) : []),
         ...(isForUsers(path) ? refusedIn(path, text, refused) : []),
       ]
     })

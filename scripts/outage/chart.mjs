@@ -29,7 +29,7 @@ export function chart({ samples, circuits, capacity, downAt, upAt, drainedAt, op
   const over = (rows, { y }, key) => rows.map((row) => [x(row.at), y(row[key])])
   const bottom = breakers.top + breakers.height
   const drained = [traffic, backlog, breakers].map(({ top, height }) => `M${n(x(drainedAt))} ${top}v${height}`).join('')
-  const title = `A server that is away for ${downS} s`
+  const title = `A server that is down for ${downS} s`
   return picture({
     height: bottom + 66,
     title,
@@ -62,7 +62,7 @@ export function chart({ samples, circuits, capacity, downAt, upAt, drainedAt, op
       ]),
       drainedAt === null ? '' : `<path class="edge" d="${drained}"/>`,
       seconds(x, bottom + 18, endAt),
-      label(x((downAt + upAt) / 2), bottom + 42, 'away', { anchor: 'middle', as: 'word open strong' }),
+      label(x((downAt + upAt) / 2), bottom + 42, 'down', { anchor: 'middle', as: 'word open strong' }),
       drainedAt === null
         ? ''
         : label(x(drainedAt), bottom + 42, `backlog gone ${Math.round(drainedAt - upAt)} s after it is back`, {

@@ -1,5 +1,5 @@
 // `node scripts/plot/calls.mjs`: draws docs/calls.svg from target/outage.json, which `npm run bench -- outage` leaves there: each
-// library's 1,000 calls in the order in which they were made, ten to a bar, answered or lost, while a server is away for five seconds.
+// library's 1,000 calls in the order in which they were made, ten to a bar, answered or lost, while a server is down for five seconds.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { at } from '../lib/paths.mjs'
 import { grouped, label, legend, n, picture, RIGHT, WIDTH } from '../lib/plot.mjs'
@@ -40,7 +40,7 @@ function strip({ name, errors, inVain, lostInTens }, i) {
 const seconds = Array.from({ length: calls / 200 + 1 }, (_, i) => i * 2)
 const drawing = picture({
   height: bottom + 34,
-  title: `${grouped(calls)} calls while a server is away for ${awayS} seconds`,
+  title: `${grouped(calls)} calls while a server is down for ${awayS} seconds`,
   desc: rows.map(({ name, errors, inVain }) => `${name}: ${errors} calls lost, ${inVain} requests in vain`).join('; '),
   note: 'each library with no option set',
   series: { got: 'green', lost: 'red' },
@@ -53,7 +53,7 @@ const drawing = picture({
     ...[AWAY_FROM_S, AWAY_FROM_S + awayS].map(
       (s) => `<path class="limit" d="M${n(place(s))} ${TOP - 8}V${bottom - 6}"/>`,
     ),
-    label(place(AWAY_FROM_S + awayS / 2), TOP - 14, 'the server is away', { anchor: 'middle', as: 'soft' }),
+    label(place(AWAY_FROM_S + awayS / 2), TOP - 14, 'the server is down', { anchor: 'middle', as: 'soft' }),
     label(NAMES + STRIP + 12, TOP - 14, 'calls lost, requests in vain', { as: 'soft' }),
     ...seconds.map((s) =>
       label(place(s), bottom + 12, s ? `${s} s` : 'calls made at 0 s', { anchor: s ? 'middle' : 'end', as: 'soft' }),

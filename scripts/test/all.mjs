@@ -1,9 +1,11 @@
 // Every suite, what it needs, and how they run side by side: those that compute beside those that mostly wait for servers,
 // browsers and kills, which come first where both want the processor. What a suite came to is counted from its runner's report.
 import { buildAfter } from '../build.mjs'
+import { buildHostsStep } from '../build-wasm.mjs'
 import { at } from '../lib/paths.mjs'
 import { StepError, step, tell, yieldingToOthers } from '../lib/steps.mjs'
 import { beginSetup } from '../setup.mjs'
+import { hosts } from './hosts.mjs'
 import { packaging } from './packaging.mjs'
 import { beginProgress } from './progress.mjs'
 import { site } from './site.mjs'
@@ -11,6 +13,9 @@ import { cargoTests, killRuns, timed, vitest } from './suites.mjs'
 
 /** How much of a suite runs: with every change, before a larger one lands, each night. */
 export const SIZES = ['quick', 'full', 'all']
+
+/** The simulation, and the door to the core for hosts without JavaScript, which replays its trace. */
+const SIMULATED = ['--package', 'sim', '--package', 'redrive-core']
 
 /**
  * `lane`: what runs after what; suites without one wait for servers and browsers. `needs`: what `begin` gives, by the size from which on it is needed. `seconds`: what the suite
@@ -21,7 +26,10 @@ export const suites = {
   sim: {
     // the sound core in quick; wrong cores, storms and crowds, each a program to link, in full
     run: (args, size) =>
-      cargoTests(['--package', 'sim', ...(size === 'quick' ? ['--lib', '--test', 'core'] : []), ...args], size),
+      cargoTests(
+        [...SIMULATED, ...(size === 'quick' ? ['--lib', '--test', 'core', '--test', 'protocol'] : []), ...args],
+        size,
+      ),
     lane: 'native',
     needs: { quick: ['rust'] },
     seconds: { quick: 60, full: 120 },
@@ -48,6 +56,7 @@ export const suites = {
     needs: { quick: ['tarball', 'chromium'], full: ['redis', 'oldestNode'], all: ['consumers'] },
     seconds: { quick: 40, full: 400 },
   },
+  hosts: { run: hosts, needs: { quick: ['hosts'] }, seconds: { quick: 60, full: 200 } },
   metrics: ofVitest(['metrics'], { needs: { full: ['built', 'prometheus'] }, seconds: { full: 30 } }),
   webkit: ofVitest(['webkit'], { needs: { full: ['built', 'webkit'] }, seconds: { full: 30 } }),
   openapi: ofVitest(['openapi'], { needs: { full: ['built', 'openapi', 'redis'] }, seconds: { full: 200 } }),
@@ -95,11 +104,12 @@ const INSTALLED = [
 export async function begin(names, size) {
   const needs = new Set(names.flatMap((name) => needsOf(name, size)))
   const begun = await beginSetup(INSTALLED.filter((name) => needs.has(name)))
-  if (!needs.has('built') && !needs.has('tarball')) return begun
+  if (!['built', 'tarball', 'hosts'].some((need) => needs.has(need))) return begun
   const built = buildAfter(begun)
+  const hosts = needs.has('hosts') ? built.then(buildHostsStep) : undefined
   const tarball = needs.has('tarball') ? built.then(() => step('tarball', pack)) : undefined
-  for (const each of [built, tarball]) each?.catch(() => {})
-  return { ...begun, built, tarball }
+  for (const each of [built, hosts, tarball]) each?.catch(() => {})
+  return { ...begun, built, hosts, tarball }
 }
 
 /** Once, since suites that run side by side share it. */

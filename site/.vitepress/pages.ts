@@ -40,6 +40,7 @@ const guide: readonly Item[] = [
       page('undici', '/undici'),
       page('gRPC', '/grpc'),
       page('React, Vue, Svelte', '/frameworks'),
+      page('Go, Java and other hosts', '/hosts'),
       page('Recipes', '/recipes'),
       page('Testing your code', '/testing-your-code'),
       page('The inspector', '/inspector'),

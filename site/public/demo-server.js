@@ -1,6 +1,6 @@
 // The server of the home page's demo, in a service worker: the page's queue sends it real requests, by the browser's own fetch. It fails in
 // turn, so that each visitor sees the same: the first order is met with a 503, the answer to the second is lost on its way back, the third
-// succeeds. An order that was tried before succeeds, unless the server is away, and idempotency keys are honoured. What it knows
+// succeeds. An order that was tried before succeeds, unless the server is down, and idempotency keys are honoured. What it knows
 // outlives it, as a server's database does: a browser ends an idle service worker after half a minute.
 const CACHE = 'redrive-demo-server'
 const LATENCY_MS = 450
@@ -34,7 +34,7 @@ function change(work) {
     await cache.put(stateKey, Response.json(state))
     return result
   })
-  last = next.catch(() => {}) // the request that asked for it is told
+  last = next.catch(() => {}) // the request that asked for it has the error
   return next
 }
 

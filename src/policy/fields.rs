@@ -102,6 +102,14 @@ impl Row<'_> {
 }
 
 impl PolicyOptions {
+    /// The row that [`super::Policy::from_fields`] reads: NaN for what is not given, the length of a list among it.
+    pub fn row(&self) -> Vec<f64> {
+        let lists = [&self.delays_ms, &self.retryable_status_codes];
+        let lengths = lists.map(|list| list.as_ref().map_or(f64::NAN, |list| list.len() as f64));
+        let numbers = self.numbers().map(|number| number.unwrap_or(f64::NAN));
+        numbers.into_iter().chain(lengths).chain(lists.into_iter().flatten().flatten().copied()).collect()
+    }
+
     /// The numbers in the order of their fields.
     pub(super) fn numbers(&self) -> [Option<f64>; NUMBERS] {
         [

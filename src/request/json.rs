@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(not(all(target_arch = "wasm32", feature = "boundary")))]
 mod native;
 mod numbers;
 mod objects;
@@ -26,7 +26,7 @@ mod shortest;
 mod strings;
 
 pub use error::{JsonError, JsonErrorKind};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(not(all(target_arch = "wasm32", feature = "boundary")))]
 pub use native::NativeNumbers;
 pub use numbers::Numbers;
 

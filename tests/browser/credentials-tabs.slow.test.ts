@@ -12,13 +12,20 @@ const browser = duringTests(() => launch())
 const origin = labOrigin()
 const session = { refreshes: 0, isOver: false }
 
-/** `/api/refresh` gives the next token for the last one, slowly; all else asks for any that was given. */
-function site({ path, body, headers }: Received): Answer {
+/**
+ * `/api/refresh` gives the next token for the last one, slowly; all else asks for any that was given. The last one is a cookie, which all tabs
+ * see at once: `localStorage` of another tab may be seen later than its lock.
+ */
+function site({ path, headers }: Received): Answer {
   if (path !== '/api/refresh') return !session.isOver && /^Bearer [1-9]/.test(headers.authorization ?? '') ? 200 : 401
-  if (body !== `${session.refreshes}`) session.isOver = true
+  const last = /\brefresh=(\d+)/.exec(headers.cookie ?? '')?.[1] ?? '0'
+  if (last !== `${session.refreshes}`) session.isOver = true
   if (session.isOver) return 401
   const token = `${++session.refreshes}`
-  return (response) => void setTimeout(() => response.end(token), REFRESH_MS)
+  return (response) => {
+    response.setHeader('set-cookie', `refresh=${token}; HttpOnly; Path=/`)
+    setTimeout(() => response.end(token), REFRESH_MS)
+  }
 }
 
 beforeEach(() => {
@@ -37,14 +44,11 @@ test.each([
     const tabs = [await openLab(context, origin), await openLab(context, origin)]
     for (const tab of tabs) {
       await tab.evaluate(async () => {
-        localStorage.setItem('token', '0')
+        let token = '0'
         const credentials = {
           self: async ({ unauthorized }: { readonly unauthorized: boolean }) => {
-            if (unauthorized) {
-              const body = localStorage.getItem('token') ?? ''
-              localStorage.setItem('token', await (await fetch('/api/refresh', { method: 'POST', body })).text())
-            }
-            return { authorization: `Bearer ${localStorage.getItem('token')}` }
+            if (unauthorized) token = await (await fetch('/api/refresh', { method: 'POST' })).text()
+            return { authorization: `Bearer ${token}` }
           },
         }
         await lab.open({ credentials }).ready

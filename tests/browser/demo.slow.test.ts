@@ -50,17 +50,16 @@ describe('in a terminal', () => {
     expect(code).toBe(0)
   })
 
-  test('S1 with --redis two of four processes die, and then Redis: nothing that it acknowledged is lost, and every order takes effect once', {
+  test('S1 with --redis two of four processes die, and then Redis: nothing that it accepted is lost, and every order takes effect once', {
     timeout: 120_000,
   }, async () => {
     const { code, output } = await finish('--redis', '--calls', '30', '--seed', '22')
     expect(output).toMatch(/✗ killed: SIGKILL to two of the four processes, with \d+ of 30 orders done/)
-    const [, acknowledged] =
-      /✗ killed: SIGKILL to Redis, with \d+ of 30 orders done and (\d+) acknowledged/.exec(output) ?? []
-    expect(Number(acknowledged)).toBeGreaterThan(0)
+    const [, accepted] = /✗ killed: SIGKILL to Redis, with \d+ of 30 orders done and (\d+) accepted/.exec(output) ?? []
+    expect(Number(accepted)).toBeGreaterThan(0)
     expect(output).toContain('30 orders, 30 effects')
     const end = output.slice(output.indexOf('30 orders, 30 effects')).replace(/\s+/g, ' ')
-    expect(end).toContain(`had all ${acknowledged} orders that it had acknowledged before.`)
+    expect(end).toContain(`had all ${accepted} orders that it had accepted before.`)
     expect(code).toBe(0)
   })
 
@@ -160,7 +159,7 @@ describe('in the inspector', () => {
       await expect.poll(() => statOf(page, name), { timeout: 30_000 }).toBeGreaterThan(0)
     }
     await page.click('#server')
-    await page.getByText('The server is away').waitFor()
+    await page.getByText('The server is down').waitFor()
     const answer = await page.evaluate(() => fetch('/api/orders?intent=asked').then(({ status }) => status))
     expect(answer).toBe(503)
     await page.click('#server')

@@ -14,6 +14,13 @@ test('a call that succeeds at once makes no task, no event and no timer', async 
   expect(clock.timers).toBe(0)
 })
 
+test('fetch may be taken off its queue, as a client that asks for a fetch does', async () => {
+  const { queue, server } = await setup()
+  server.reply(201)
+  const client = { fetch: queue.fetch }
+  expect((await client.fetch(ORDERS)).status).toBe(201)
+})
+
 test.each([408, 429, 502, 503, 504])('a %i is tried again and the caller gets its answer', async (status) => {
   const { queue, server, clock } = await setup()
   server.reply(status).reply(200, {}, 'done')

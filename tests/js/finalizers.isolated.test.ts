@@ -5,7 +5,7 @@ import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { bySize } from '../size.ts'
 import { ORDERS } from './setup.ts'
 
-const QUEUES = bySize(1_000, 10_000)
+const QUEUES = bySize(1_000, 2_000)
 const BATCH = 500
 
 /** Counts what is left to the collector from now on, until the test is over. */

@@ -25,7 +25,7 @@ import { settleRules } from './store-contract/settle.ts'
 import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
 import { turnRules } from './store-contract/turns.ts'
-import { untoldRules } from './store-contract/untold.ts'
+import { unreportedRules } from './store-contract/unreported.ts'
 
 export interface Also {
   /** Opens an empty store for everyone. Absent: there is none of this kind. */
@@ -66,7 +66,7 @@ export function storeContract(
   if (either) describe(`${name}: lines`, () => lineRules(either))
   if (!everyone) return
   describe(`${name} for everyone`, () => everyoneRules(everyone))
-  describe(`${name} for everyone: ends to be told`, () => untoldRules(everyone))
+  describe(`${name} for everyone: ends to be told`, () => unreportedRules(everyone))
   describe(`${name} for everyone: retention`, () => retentionRules(everyone))
   describe(`${name} for everyone: quotas`, () => quotaRules(everyone, pairOfAll))
   describe(`${name} for everyone: limits`, () => limitRules(everyone, pairOfAll))

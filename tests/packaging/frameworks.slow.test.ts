@@ -107,7 +107,7 @@ test('each framework of the page is tried', () => {
 })
 
 test.each(Object.keys(MOUNTED))(
-  '%s: what waits and what failed shows in every tab, and is sent by a click',
+  '%s: what waits and what is a dead letter shows in every tab, and is sent by a click',
   async (name) => {
     const { api, errors, open } = await site(name)
     const [here, there] = [await open(), await open()]
@@ -124,7 +124,10 @@ test.each(Object.keys(MOUNTED))(
     api.status = 404
     await order(here)
     for (const tab of [here, there])
-      await eventually(() => shown(tab)).toEqual(['0', expect.stringMatching(/^\/api\/orders failed\s*Retry now$/)])
+      await eventually(() => shown(tab)).toEqual([
+        '0',
+        expect.stringMatching(/^\/api\/orders dead letter\s*Retry now$/),
+      ])
     api.status = 200
     await there.getByRole('button', { name: 'Retry now' }).click()
     for (const tab of [here, there]) await eventually(() => shown(tab)).toEqual(['0'])

@@ -9,7 +9,7 @@ import { startServer } from '../redis/servers.ts'
 import { consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
-import { blocks, blocksOf, snippet, snippets } from './snippets.ts'
+import { blocksOf, snippet, snippets } from './snippets.ts'
 import { workerd, workerModules } from './worker-bundle.ts'
 
 test('there is no snippet that no test runs', () => {
@@ -62,7 +62,7 @@ test('the commands it names are there', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }
-  const named = blocks('sh').flatMap((block) => [...block.matchAll(/^npm (?:run (\S+)|(test))/gm)])
-  expect(named.length).toBeGreaterThan(1)
+  const named = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/\bnpm (?:run ([\w:]+)|(test))/g)]
+  expect(named.length).toBeGreaterThan(0)
   for (const [, run, bare] of named) expect(Object.keys(scripts)).toContain(run ?? bare)
 })

@@ -9,9 +9,7 @@ const text = ['README.md', 'docs/recipes.md'].map((name) => readFileSync(join(ro
 export const blocksOf = (page: string, language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code]) => code ?? '')
 
-export const blocks = (language: string): string[] => blocksOf(text, language)
-
-export const snippets: readonly string[] = blocks('js')
+export const snippets: readonly string[] = blocksOf(text, 'js')
 
 /** The snippet that holds `word`, of which there is exactly one, for a server at `address`. */
 export function snippet(word: string, address = ''): string {

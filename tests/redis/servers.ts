@@ -33,6 +33,7 @@ export interface ServerOptions {
 
 const READY_WITHIN_MS = 20_000
 const LOOK_EVERY_MS = 5
+const MOST_TRIES = 3
 const HOST = '127.0.0.1'
 
 /** $1 the program, $2 the folder, which nobody needs any more where the pipe has ended first; then what it is told. It prints the server's process id. */
@@ -208,10 +209,19 @@ export class RedisServer {
   }
 }
 
+/** A port that was free may be another program's by the time that the server asks for it: then it gets another one. */
 export async function startServer(options: ServerOptions = {}): Promise<RedisServer> {
-  const server = await prepare(options)
-  await server.start()
-  return server
+  for (let tries = 1; ; tries++) {
+    const server = await prepare(options)
+    try {
+      await server.start()
+      return server
+    } catch (error) {
+      const isTaken = /Address already in use/.test(server.log)
+      await server.end()
+      if (!isTaken || tries === MOST_TRIES) throw error
+    }
+  }
 }
 
 export interface Replicated {

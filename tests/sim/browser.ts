@@ -90,8 +90,8 @@ export class Browser {
           const isLogin = this.#logins.size > 0 ? { loginForMs: Number.POSITIVE_INFINITY } : {}
           return { principal: this.#principal, ...isLogin }
         },
-        switchTo: async (principal, declared, login = '') => {
-          const { since, now } = declared()
+        switchTo: async (principal, namedAt, login = '') => {
+          const { since, now } = namedAt()
           const hasEnded = this.#logins.delete(login)
           const isOld = since < this.#since && this.#since <= now
           if (!isOld) this.#since = since

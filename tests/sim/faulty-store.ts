@@ -185,7 +185,7 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
               return present
             },
             // it may be refused: who is there is asked for next
-            switchTo: (...declared) => call('principals.switchTo', () => principals.switchTo(...declared)),
+            switchTo: (...named) => call('principals.switchTo', () => principals.switchTo(...named)),
             logIn: (...login) => call('principals.logIn', () => principals.logIn(...login)),
           },
         }

@@ -3,7 +3,7 @@
  * It changes nothing.
  */
 
-import type { Declared, Enqueued, NewTask, TaskStore } from '../../js/api/store.ts'
+import type { Enqueued, NamedAt, NewTask, TaskStore } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 import { enqueued } from './enqueues.ts'
 import type { Principal } from './known.ts'
@@ -100,10 +100,10 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
           principals: {
             current: () => told(principals.current()),
             // before anybody hears of it
-            switchTo: (principal, declared, login = '') => {
+            switchTo: (principal, namedAt, login = '') => {
               book.logins.delete(login)
-              switched(book, owner, principal, declared())
-              return told(principals.switchTo(principal, declared, login))
+              switched(book, owner, principal, namedAt())
+              return told(principals.switchTo(principal, namedAt, login))
             },
             logIn: (login, forMs, isUnderWay) => {
               const kept = () => {
@@ -121,7 +121,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
 }
 
 /** A declaration counts where none was made after it: as its queue has said, and as it was. */
-function switched(book: Book, owner: string, principal: string | null, { since, now }: Declared): void {
+function switched(book: Book, owner: string, principal: string | null, { since, now }: NamedAt): void {
   const isOld = book.session !== undefined && since < book.sessionSince && book.sessionSince <= now
   const namedAt = book.named.get(owner) ?? 0
   const isLate = book.session !== undefined && namedAt < book.sessionAt

@@ -79,8 +79,8 @@ export const WRONG_TABS: readonly Wrong[] = [
     breaks: 'S16',
     breaking: store(({ principals }) => {
       if (!principals) return {}
-      const switchTo: typeof principals.switchTo = (principal, declared) => {
-        const { now } = declared()
+      const switchTo: typeof principals.switchTo = (principal, namedAt) => {
+        const { now } = namedAt()
         return principals.switchTo(principal, () => ({ since: now, now }))
       }
       return { principals: { ...principals, switchTo } }

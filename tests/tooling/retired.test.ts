@@ -82,6 +82,15 @@ test.for<readonly [path: string, text: string, found: string]>([
   ['js/example.ts', `const say = html\`a \${b ? html\`\${c}\n jobs wait\` : \`{\`} b\`\n`, "js/example.ts:2: 'jobs'"],
   ['js/ui/example.ts', "const label = 'Jobs'\n", "js/ui/example.ts:1: 'Jobs'"],
   ['src/example.rs', '/// Callers who wait.\nfn wait() {}\n', "src/example.rs:1: 'who wait'"],
+  ['CHANGELOG.md', '# Jobs\n', "CHANGELOG.md:1: 'Jobs'"],
+  ['examples/example.mjs', "console.log('two jobs wait')\n", "examples/example.mjs:1: 'jobs'"],
+  ['examples/example.html', '<p>\n  Two jobs wait</p>\n', "examples/example.html:2: 'jobs'"],
+  [
+    'site/Example.vue',
+    '<template><a :b="jobs" title="All jobs">{{ jobs }}</a></template>\n',
+    "site/Example.vue:1: 'jobs'",
+  ],
+  ['site/Example.vue', "<script setup>\nconst a = 'two jobs wait'\n</script>\n", "site/Example.vue:2: 'jobs'"],
 ])('a word that the glossary refuses is found in prose: %s %j', ([path, text, found]) => {
   expect(said(text, path)).toEqual([expect.stringContaining(found)])
 })
@@ -93,6 +102,8 @@ test.for<readonly [path: string, text: string]>([
     `import { job } from './job.ts'\nconst kind = 'told' // what it was told\nconst text = \`\${told(job)} tasks\`\n`,
   ],
   ['src/example.rs', 'let told = jobs; // told of it\n'],
+  ['scripts/example.mjs', "console.log('two jobs wait')\n"],
+  ['examples/example.html', '<script>const jobs = 1</script><!-- jobs --><b @click="jobs" v-for="a of jobs">b</b>\n'],
 ])('what is no prose keeps its words: %s %j', ([path, text]) => {
   expect(said(text, path)).toEqual([])
 })

@@ -1,4 +1,4 @@
-//! Writes what TypeScript needs of the core: the JavaScript glue of a wasm module, and the numbers they share.
+//! Writes what hosts need of the core: the JavaScript glue of a wasm module, and the numbers that TypeScript, Go and Java share with it.
 //!
 //! The generator of the glue is a dependency and not a program from the PATH, so that Cargo.lock
 //! pins it to the `wasm-bindgen` the core was compiled with: the two talk a private
@@ -17,10 +17,14 @@ fn main() -> Result<()> {
         [task, input, output, name] if task.as_os_str() == "glue" => {
             glue(input, output, &name.to_string_lossy())
         }
-        [task, output] if task.as_os_str() == "codes" => {
-            fs::write(output, codes::module()).with_context(|| format!("cannot write {}", output.display()))
-        }
-        _ => bail!("usage: xtask glue <input.wasm> <output directory> <name> | xtask codes <output.ts>"),
+        [task, outputs @ ..] if task.as_os_str() == "codes" => outputs.iter().try_for_each(|output| {
+            let extension = output.extension().unwrap_or_default().to_string_lossy();
+            let codes = codes::module(&extension).with_context(|| format!("no language of .{extension}"))?;
+            fs::write(output, codes).with_context(|| format!("cannot write {}", output.display()))
+        }),
+        _ => bail!(
+            "usage: xtask glue <input.wasm> <output directory> <name> | xtask codes <output.ts, .go or .java>.."
+        ),
     }
 }
 

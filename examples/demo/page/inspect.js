@@ -38,11 +38,11 @@ async function tellServer(goesAway) {
   const response = await fetch('/config', { method: 'POST', body: JSON.stringify(faults) })
   if (!response.ok) throw new Error(`/config answered ${response.status}`)
   isAway = goesAway
-  element('server').textContent = isAway ? 'Bring the server back' : 'Take the server away'
+  element('server').textContent = isAway ? 'Bring the server back' : 'Take the server down'
   say(
     'running',
     isAway
-      ? 'The server is away: it answers 503 to everything.'
+      ? 'The server is down: it answers 503 to everything.'
       : 'The server is there again, and fails half of the time.',
   )
 }

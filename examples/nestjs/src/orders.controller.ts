@@ -7,7 +7,7 @@ const UPSTREAM = process.env.UPSTREAM ?? 'https://api.example.com'
 export class OrdersController {
   constructor(private readonly queue: RetryQueue) {}
 
-  /** Hands an order over. The client's key is that of the task: an order that is sent twice is one. */
+  /** Enqueues an order. The client's key is that of the task: an order that is sent twice is one. */
   @Post()
   @HttpCode(202)
   async create(@Body() order: object, @Headers('idempotency-key') key?: string): Promise<{ taskId: string }> {

@@ -7,7 +7,7 @@ const queue = {
   useFactory: () => new RetryQueue({ store: sqliteStore({ path: process.env.TASKS ?? 'tasks.db' }) }),
 }
 
-/** One queue for the whole application, which is closed with it: what was handed over stays in the file. */
+/** One queue for the whole application, which is closed with it: what was enqueued stays in the file. */
 @Global()
 @Module({ providers: [queue], exports: [queue] })
 export class QueueModule implements OnApplicationShutdown {

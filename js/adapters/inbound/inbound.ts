@@ -155,7 +155,7 @@ export class Inbound {
       throw failed
     })
     const acceptance = await acceptanceIn(taken)
-    return acceptance ? this.#told(call, acceptance, request) : GOES_ON
+    return acceptance ? this.#answerFor(call, acceptance, request) : GOES_ON
   }
 
   /**
@@ -188,7 +188,7 @@ export class Inbound {
    * Answers for a task that is kept. One that another request has made counts if it waits: if it is under way, this may be its own repeat with
    * a mark that this process cannot read, and a 202 would end it as done.
    */
-  async #told(call: Call, acceptance: Acceptance, request: Incoming): Promise<Settled> {
+  async #answerFor(call: Call, acceptance: Acceptance, request: Incoming): Promise<Settled> {
     const { taskId, durability } = acceptance
     const isNew = this.#ids.get(call) === taskId
     if (durability === 'memory') {

@@ -4,34 +4,34 @@ import { PASSING_CODE } from '../../call/network-code.ts'
 import { type Failure, HandlerError } from './handler-run.ts'
 
 /** The parts of an error that libraries agree on, and those of `fetch`, whose cause has the code. */
-interface Told {
+interface ErrorParts {
   readonly name?: unknown
   readonly status?: unknown
   readonly statusCode?: unknown
   readonly code?: unknown
   readonly headers?: unknown
-  readonly cause?: Told
+  readonly cause?: ErrorParts
 }
 
-const told = (error: unknown): Told => (typeof error === 'object' && error !== null ? error : {})
-const statusIn = ({ status, statusCode }: Told): unknown => status ?? statusCode
-const isPassing = ({ code, name }: Told): boolean =>
+const partsOf = (error: unknown): ErrorParts => (typeof error === 'object' && error !== null ? error : {})
+const statusIn = ({ status, statusCode }: ErrorParts): unknown => status ?? statusCode
+const isPassing = ({ code, name }: ErrorParts): boolean =>
   (typeof code === 'string' && PASSING_CODE.test(code)) || name === 'TimeoutError'
 
 /** Whether an error may pass: its status is one of `codes`, or without a status it is one of the network. */
 export function mayPass(error: unknown, codes: readonly number[]): boolean {
-  const given = told(error)
+  const given = partsOf(error)
   const status = statusIn(given)
   if (status !== undefined) return codes.includes(status as number)
-  return isPassing(given) || isPassing(told(given.cause))
+  return isPassing(given) || isPassing(partsOf(given.cause))
 }
 
 /** The failure as the first attempt has it: an answer where the policy knows its status, and else an error of the network. */
 export function failureOf(error: unknown, codes: readonly number[]): Failure {
-  const given = told(error)
+  const given = partsOf(error)
   const status = statusIn(given)
   if (codes.includes(status as number)) return { status: status as number, retryAfter: retryAfterOf(given.headers) }
-  const words = [given.code, told(given.cause).code, given.name].find((word) => typeof word === 'string')
+  const words = [given.code, partsOf(given.cause).code, given.name].find((word) => typeof word === 'string')
   // a word, and no text, which might quote a value
   return { error: new HandlerError(/^[\w-]{1,64}$/.test(String(words)) ? String(words) : 'an error without a code') }
 }

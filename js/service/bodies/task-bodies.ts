@@ -55,7 +55,7 @@ export class TaskBodies {
     body: AsyncIterable<Uint8Array>,
     about: { readonly bytes: number; readonly contentType?: string },
   ): Promise<Uploaded> {
-    const { sha256 } = await this.#told(this.#store.put(keyFor(tenant, id), body, about))
+    const { sha256 } = await this.#reporting(this.#store.put(keyFor(tenant, id), body, about))
     const { bytes } = about
     const expiresAt = this.#clock.now() + this.limits.uploadTtlMs
     return { bodyRef: refOf(id, { bytes, sha256 }), bytes, sha256, expiresAt }
@@ -79,13 +79,13 @@ export class TaskBodies {
   /** Moves the body of a new task here. Rejects with a BodyStoreError. */
   async keep(id: string, tenant: string | null, body: Uint8Array): Promise<KeptBody> {
     const put = this.#store.put(keyFor(tenant, id), one(body), { bytes: body.byteLength })
-    const { ref, sha256 } = await this.#told(put)
+    const { ref, sha256 } = await this.#reporting(put)
     return { ref, bytes: body.byteLength, sha256 }
   }
 
   /** The body of a task as a stream, whose last bytes come only when all of them are right. Rejects with a BodyMissingError or a BodyStoreError. */
   async open({ ref, bytes, sha256 }: KeptBody): Promise<ReturnType<typeof verified>> {
-    const found = await this.#told(this.#store.open(ref))
+    const found = await this.#reporting(this.#store.open(ref))
     if (!found) throw new BodyMissingError('its body is gone')
     if (found.bytes === bytes) return verified(found.body, { bytes, sha256 })
     found.body.destroy()
@@ -95,10 +95,10 @@ export class TaskBodies {
   /** Deletes the body of a task that will not be sent again, if it is the task's alone. Rejects with a BodyStoreError. */
   async dropBody(task: Pick<StoredTask, 'senderData'>): Promise<void> {
     const body = bodyIn(task)
-    if (body && 'ref' in body && body.upload === undefined) await this.#told(this.#store.delete(body.ref))
+    if (body && 'ref' in body && body.upload === undefined) await this.#reporting(this.#store.delete(body.ref))
   }
 
-  async #told<T>(work: Promise<T>): Promise<T> {
+  async #reporting<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
     } catch (error) {
@@ -108,8 +108,8 @@ export class TaskBodies {
   }
 
   async #has(ref: string): Promise<boolean> {
-    if (this.#store.has) return this.#told(this.#store.has(ref))
-    const found = await this.#told(this.#store.open(ref))
+    if (this.#store.has) return this.#reporting(this.#store.has(ref))
+    const found = await this.#reporting(this.#store.open(ref))
     found?.body.destroy()
     return found !== undefined
   }

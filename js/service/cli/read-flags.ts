@@ -121,13 +121,13 @@ function firstOf(
 }
 
 function wanted(label: string, given: unknown, read: () => unknown, expected: string): unknown {
-  const value = told(label, read)
+  const value = readAs(label, read)
   if (value !== undefined) return value
   throw new UsageError(`${label}: expected ${expected}, got ${shown(given)}`)
 }
 
 /** Some readers say by themselves what is wrong, under the name of an option. */
-function told(label: string, read: () => unknown): unknown {
+function readAs(label: string, read: () => unknown): unknown {
   try {
     return read()
   } catch (error) {

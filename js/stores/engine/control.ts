@@ -38,7 +38,7 @@ export function* redrive(
     const policy = policies?.find(({ policyId }) => policyId === task.policy.policyId) ?? task.policy
     const deadline = redriveDeadline(row, policy, acceptDuplicateRisk, tx.now)
     if (!deadline) return 'key_expired'
-    if (tx.ledger?.isUntold(row)) return 'untold'
+    if (tx.ledger?.isUnreported(row)) return 'untold'
     tx.setPolicy(row, policy)
     revive(tx, row, deadline, tx.now + back++ * spacingMs)
     return 'redriven'

@@ -20,7 +20,7 @@ export interface Ledger {
   /** A task has ended, or has another end. */
   ended(row: Row): void
   /** Whether the end of a dead letter is still to be reported. */
-  isUntold(row: Row): boolean
+  isUnreported(row: Row): boolean
   /** Answers what a claim has to ask about lanes; undefined: nothing, since it has no limits, and no lane was put away for those of others. */
   gate(owner: string, claim: Claim): Gate | undefined
 }

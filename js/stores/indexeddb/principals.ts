@@ -5,7 +5,7 @@
  * its page gone, and the mark is removed. Where there are no locks the mark counts for a limited time.
  */
 
-import type { Declared, Present, Principals } from '../../api/store.ts'
+import type { NamedAt, Present, Principals } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { hint } from '../engine/change.ts'
 import type { Database } from './database.ts'
@@ -29,9 +29,9 @@ export function principalsOf(database: Database, presence: Presence): Principals
       }
       return found.present
     },
-    async switchTo(principal, declared, login) {
+    async switchTo(principal, namedAt, login) {
       await write('strict', (tx) => {
-        switchTo(tx, principal, declared())
+        switchTo(tx, principal, namedAt())
         if (login !== undefined) keepLogin(tx, login, undefined)
       })
       if (login !== undefined) presence.unguard(login)
@@ -47,7 +47,7 @@ export function principalsOf(database: Database, presence: Presence): Principals
 }
 
 /** A younger declaration stands: see `Principals`. */
-function switchTo(tx: Transaction, principal: string | null, { since, now }: Declared): void {
+function switchTo(tx: Transaction, principal: string | null, { since, now }: NamedAt): void {
   const { state } = tx
   const { principal: current, principalSince = Number.NEGATIVE_INFINITY } = state
   if (principalSince > since && principalSince <= now) return

@@ -5,7 +5,7 @@ import { MARK_SEE_OTHER } from '../../core/generated/codes.ts'
 import { isReadable, redriveDeadline } from '../engine/rules.ts'
 import { copyOf } from './reads.ts'
 import { note, type Row, type Rows } from './rows.ts'
-import { isUntold } from './untold.ts'
+import { isUnreported } from './unreported.ts'
 
 export function redriveOne(
   rows: Rows,
@@ -20,7 +20,7 @@ export function redriveOne(
   const { idempotencyKey } = row.given
   const deadline = redriveDeadline({ ...row, idempotencyKey }, policy, options.acceptDuplicateRisk, now)
   if (!deadline) return 'key_expired'
-  if (rows.everyone && isUntold(row)) return 'untold'
+  if (rows.everyone && isUnreported(row)) return 'untold'
   row.policy = copyOf(policy)
   row.deadlineAt = deadline.deadlineAt
   row.deadlineReason = deadline.deadlineReason

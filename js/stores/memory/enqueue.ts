@@ -87,7 +87,7 @@ function rowOf(rows: Rows, task: NewTask, now: number): Row {
     unreadable: false,
     firstAttemptAt: attemptNumber > 0 ? createdAt : null,
     endedAt: 0,
-    told: false,
+    reported: false,
     token: 0,
     owner: null,
     leaseEndsAt: 0,

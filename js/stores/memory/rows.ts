@@ -53,7 +53,7 @@ export interface Row {
   firstAttemptAt: number | null
   endedAt: number
   /** Its end was reported. */
-  told: boolean
+  reported: boolean
   /** The last that was given. */
   token: number
   /** The holder of the lease, while in flight. */
@@ -286,7 +286,7 @@ export class Rows {
     row.owner = null
     row.parked = false
     row.endedAt = now
-    row.told = false
+    row.reported = false
     if (status !== 'EXHAUSTED') {
       row.body = undefined
       row.headers = {}

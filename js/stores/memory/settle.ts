@@ -26,7 +26,7 @@ import {
 import { forgetBuckets } from './limits.ts'
 import { copyOf, show } from './reads.ts'
 import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
-import { isUntold } from './untold.ts'
+import { isUnreported } from './unreported.ts'
 
 export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
@@ -99,7 +99,7 @@ function trim(
   // time only moves on between two endings, so the first of each is its oldest
   const isDue = size > most || kinds.some((kind) => [...first(kind)].some(({ endedAt }) => endedAt < before))
   if (!isDue) return []
-  const all = kinds.flatMap((kind) => [...kind]).filter((row) => !rows.everyone || !isUntold(row))
+  const all = kinds.flatMap((kind) => [...kind]).filter((row) => !rows.everyone || !isUnreported(row))
   const oldestFirst = all.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
   const doomed = oldestFirst.filter(({ endedAt }) => endedAt < before).slice(0, room)
   const left = oldestFirst.filter((row) => !doomed.includes(row))

@@ -12,21 +12,21 @@ export interface BroadcastOptions {
   readonly channel: string
   readonly clock: Clock
   /** Hears once that messages cannot be sent. */
-  told(error: unknown): void
+  failed(error: unknown): void
 }
 
 /** undefined: the client cannot listen. */
-export function broadcastOn({ port, channel, clock, told }: BroadcastOptions): Broadcast | undefined {
+export function broadcastOn({ port, channel, clock, failed }: BroadcastOptions): Broadcast | undefined {
   const { subscribe } = port
   if (!subscribe) return undefined
-  let hasTold = false
-  const failed = (error: unknown): void => {
-    if (!hasTold) told(error)
-    hasTold = true
+  let hasFailed = false
+  const failedOnce = (error: unknown): void => {
+    if (!hasFailed) failed(error)
+    hasFailed = true
   }
   return {
     send(message) {
-      port.call('SPUBLISH', [channel, message], channel).catch(failed)
+      port.call('SPUBLISH', [channel, message], channel).catch(failedOnce)
     },
     subscribe(listener) {
       let isOver = false
@@ -41,7 +41,7 @@ export function broadcastOn({ port, channel, clock, told }: BroadcastOptions): B
             if (isOver) leave()
           },
           (error: unknown) => {
-            failed(error)
+            failedOnce(error)
             if (!isOver) disarm = clock.after(AGAIN_MS, begin, true)
           },
         )

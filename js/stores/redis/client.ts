@@ -113,7 +113,7 @@ function recognise(option: 'client' | 'subscriber', value: unknown): Known {
   if (can(value, 'sendCommand', 'duplicate', 'withTypeMapping', 'connect', 'destroy')) {
     return { kind: 'node-redis', client: value as NodeRedis }
   }
-  throw new TypeError(`redisStore.${option}: expected ${EXPECTED}, got ${told(value)}`)
+  throw new TypeError(`redisStore.${option}: expected ${EXPECTED}, got ${wordsFor(value)}`)
 }
 
 const can = (value: unknown, ...methods: readonly string[]): boolean =>
@@ -122,7 +122,7 @@ const can = (value: unknown, ...methods: readonly string[]): boolean =>
   methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
 
 /** The value that came, in words, and what to do about it. Never the text of a string: a URL may hold a password. */
-function told(value: unknown): string {
+function wordsFor(value: unknown): string {
   if (value === undefined || value === null) return `${value}`
   if (typeof value === 'string') return 'a string: give a client for that URL, such as createClient({ url }) of redis'
   if (can(value, 'then')) return 'a promise: await it first'

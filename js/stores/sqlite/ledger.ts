@@ -12,7 +12,7 @@ import type { State } from '../sql/state.ts'
 import { byName, type Transaction } from '../sql/transaction.ts'
 import { FileGate } from './gate.ts'
 import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
-import { isUntold, markUntold, untoldCount } from './untold.ts'
+import { isUnreported, markUnreported, unreportedCount } from './unreported.ts'
 
 /** Layout 6, of a file alone: which ends are to be reported, and who has how much. */
 export const LEDGER: string = `
@@ -68,11 +68,11 @@ export class FileLedger implements Ledger {
   }
 
   ended(row: TaskRow): void {
-    if (row.schema > PLAIN_SCHEMA) markUntold(this.#tx, row)
+    if (row.schema > PLAIN_SCHEMA) markUnreported(this.#tx, row)
   }
 
-  isUntold(row: TaskRow): boolean {
-    return row.schema > PLAIN_SCHEMA && isUntold(this.#tx.database, row)
+  isUnreported(row: TaskRow): boolean {
+    return row.schema > PLAIN_SCHEMA && isUnreported(this.#tx.database, row)
   }
 
   gate(owner: string, claim: Claim): FileGate | undefined {
@@ -86,12 +86,12 @@ export class FileLedger implements Ledger {
 
   /** A turn with all that a store for everyone tells. */
   completed(turn: Turn): Turn {
-    const untold = untoldCount(this.#tx.database)
+    const unreported = unreportedCount(this.#tx.database)
     const gate = this.#gate
     return {
       ...turn,
       ...(gate && { lanes: this.#waiting(gate, turn.lanes), nextInMs: this.#nextInMs(gate, turn.nextInMs) }),
-      ...(untold > 0 && { untold }),
+      ...(unreported > 0 && { untold: unreported }),
     }
   }
 

@@ -17,7 +17,7 @@ import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
 import { areSharesSound, countShares, laneIndexes } from './shares.ts'
 import { restoreTokens, type Tokens } from './tokens.ts'
-import { endedIndexes } from './untold.ts'
+import { endedIndexes } from './unreported.ts'
 
 /** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
 export const SHARED: string = `

@@ -10,7 +10,7 @@ import { ENDED } from '../sql/tables.ts'
 import { type LineupOf, Transaction } from '../sql/transaction.ts'
 import { FileLedger } from './ledger.ts'
 import { shiftTokens } from './tokens.ts'
-import { OUTLIVED } from './untold.ts'
+import { OUTLIVED } from './unreported.ts'
 
 /** Each status that there is, whatever other code has written there, by the first step of an index: by status and principal the tasks of one are found. */
 const STATUSES = `WITH RECURSIVE found (status) AS (

@@ -10,7 +10,7 @@ export interface LabEngine {
   frontier(request: FrontierRequest, options?: LabCall<readonly FrontierRow[]>): Promise<FrontierAnswer>
   /** When the tasks of a crowd come back that fail together and go on failing. */
   crowd(request: CrowdRequest, options?: LabCall): Promise<CrowdAnswer>
-  /** A server that is away for a while, and what becomes of it and its clients. */
+  /** A server that is down for a while, and what becomes of it and its clients. */
   outage(request: OutageRequest, options?: LabCall<OutageAnswer>): Promise<OutageAnswer>
   /** Ends the Worker. What is under way rejects with an `AbortError`, and so does all that is asked later. */
   close(): void
@@ -126,7 +126,7 @@ export interface OutageRequest {
   readonly outageMs: number
   /** The work that the server takes on before it refuses: 1.5 s of it, longer than clients wait, or 0.3 s. */
   readonly backlog: 'deep' | 'short'
-  /** The answer of a server that is away: none, or a 503 at once. */
+  /** The answer of a server that is down: none, or a 503 at once. */
   readonly outage: 'hanging' | 'refusing'
   /**
    * `enqueued`: the queue keeps each call until it ends. `awaited`: its caller waits for the answer, at the door while a circuit is open, and leaves after

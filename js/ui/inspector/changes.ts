@@ -4,7 +4,7 @@ import type { CircuitState } from 'redrive'
 import { plural } from 'redrive/internal'
 import type { InspectorEvent, InspectorOverview, InspectorTask } from './source.ts'
 
-type Told = Omit<InspectorEvent, 'at'>
+type EventParts = Omit<InspectorEvent, 'at'>
 
 const TONES = { CLOSED: 'good', HALF_OPEN: 'warn', OPEN: 'bad' } as const
 
@@ -13,7 +13,7 @@ export const circuitWord = (state: CircuitState): string => state.toLowerCase().
 
 /** Differences of the numbers and of the origins. */
 export function changesOf(before: InspectorOverview, after: InspectorOverview, at: number): InspectorEvent[] {
-  const events: Told[] = []
+  const events: EventParts[] = []
   const succeeded = (after.succeeded ?? 0) - (before.succeeded ?? 0)
   const dead = after.deadLetters - before.deadLetters
   if (succeeded > 0) events.push({ kind: 'succeeded', text: plural(succeeded, 'task'), tone: 'good' })

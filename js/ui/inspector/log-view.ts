@@ -9,7 +9,7 @@ export function logView(view: View, toggle: () => void): Drawn {
   const { events, source, open } = view
   const { shown, isPaused, missed } = events
   return html`<div class="bar">
-      <button aria-pressed=${isPaused} @click=${toggle}>${isPaused ? 'Go on' : 'Hold still'}</button>
+      <button aria-pressed=${isPaused} @click=${toggle}>${isPaused ? 'Resume' : 'Pause'}</button>
       <span class="soft">${isPaused ? `${plural(missed, 'event')} since` : source.listen ? 'The last 200 events of this queue' : 'What changed between two looks; the last 200'}</span>
     </div>
     ${

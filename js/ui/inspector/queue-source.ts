@@ -179,10 +179,10 @@ async function carryOut(
 const riskOf = (act: { readonly acceptDuplicateRisk?: boolean }): { readonly acceptDuplicateRisk?: true } =>
   act.acceptDuplicateRisk ? { acceptDuplicateRisk: true } : {}
 
-type Told = Omit<InspectorEvent, 'at' | 'kind'>
-type Tellers = { readonly [E in keyof QueueEvents]?: (payload: QueueEvents[E]) => Told }
+type EventParts = Omit<InspectorEvent, 'at' | 'kind'>
+type Tellers = { readonly [E in keyof QueueEvents]?: (payload: QueueEvents[E]) => EventParts }
 
-const about = ({ taskId, method, targetUrl }: RetryTask, more = '', tone?: InspectorEvent['tone']): Told => ({
+const about = ({ taskId, method, targetUrl }: RetryTask, more = '', tone?: InspectorEvent['tone']): EventParts => ({
   text: `${method} ${targetUrl}${more}`,
   taskId,
   ...(tone && { tone }),
@@ -216,7 +216,7 @@ const TELLERS: Tellers = {
 function listen(queue: RetryQueue, listener: (event: InspectorEvent) => void): () => void {
   const ends = Object.entries(TELLERS).map(([kind, tell]) =>
     queue.on(kind as keyof QueueEvents, (payload) =>
-      listener({ at: systemClock.now(), kind, ...(tell as (payload: unknown) => Told)(payload) }),
+      listener({ at: systemClock.now(), kind, ...(tell as (payload: unknown) => EventParts)(payload) }),
     ),
   )
   return () => {

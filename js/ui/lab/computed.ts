@@ -7,7 +7,7 @@ import type { LabEngine } from '../engine/model.ts'
 import { RedriveDots } from '../plot/dots.ts'
 import { crowdView } from './crowd-view.ts'
 import { frontierView } from './frontier-view.ts'
-import { outageView } from './outage-view.ts'
+import { otherCalls, outageView } from './outage-view.ts'
 import type { Sight } from './sight.ts'
 import type { LabState } from './state.ts'
 
@@ -52,9 +52,15 @@ export class Computed {
     const request = { ...rest, fields, seed, capacityPerSecond: capacity }
     const answer = await this.#engine.outage(request, {
       signal,
-      onProgress: (share, partial) => onProgress(share, partial && outageView(partial, state.outage)),
+      onProgress: (share, partial) => onProgress(share / 2, partial && outageView(partial, state.outage)),
     })
-    return outageView(answer, state.outage)
+    onProgress(0.5, outageView(answer, state.outage))
+    // the engine runs one outage at a time
+    const other = await this.#engine.outage(
+      { ...request, calls: otherCalls(rest.calls) },
+      { signal, onProgress: (share) => onProgress(0.5 + share / 2) },
+    )
+    return outageView(answer, state.outage, other)
   }
 
   close(): void {

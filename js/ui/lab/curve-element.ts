@@ -1,5 +1,5 @@
 /**
- * `<redrive-curve>`, the lab: a policy, and what it does to one task, to a crowd, beside all others, and to a server that was away. Every number comes
+ * `<redrive-curve>`, the lab: a policy, and what it does to one task, to a crowd, beside all others, and to a server that was down. Every number comes
  * from the core and from the model that `npm run sim:storm` runs; here they are asked for, drawn and listed.
  */
 
@@ -132,6 +132,8 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
     if (!this.#core || this.#asked === this.#state) return
     const state = this.#state
     this.#asked = state
+    // an outage asks twice: its second question would take the place of a newer one
+    this.#stop?.abort()
     this.#failure = ''
     this.#share = undefined
     try {

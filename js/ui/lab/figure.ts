@@ -38,8 +38,8 @@ function body(
     <div class=${isStale ? 'stale' : ''}>${picture}</div>
     <dl class="figures">
       ${figures.map(
-        ({ name, value, help, tone }) =>
-          html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd>${help ? html`<dd class="help">${help}</dd>` : nothing}</div>`,
+        ({ name, value, beside, help, tone }) =>
+          html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd>${beside ? html`<dd class="help beside">${beside}</dd>` : nothing}${help ? html`<dd class="help">${help}</dd>` : nothing}</div>`,
       )}
     </dl>
     <div>

@@ -1,4 +1,7 @@
-/** The outage: a server that is away for a while, a crowd of clients with this policy, and whether it comes back under their retries. */
+/**
+ * The outage: a server that is down for a while, a crowd of clients with this policy, and whether it comes back under their retries. The figures of
+ * awaited and of enqueued calls stand side by side.
+ */
 
 import { html } from 'lit'
 import { grouped, plural } from 'redrive/internal'
@@ -10,7 +13,8 @@ import type { OutageState } from './state.ts'
 /** Rows of the table: a line every so many seconds, at most so many. */
 const ROWS = 60
 
-export function outageView(given: OutageAnswer, state: OutageState): Sight {
+/** @param other the same outage with the other kind of calls, once it is computed */
+export function outageView(given: OutageAnswer, state: OutageState, other?: OutageAnswer): Sight {
   const answer = withoutLast(given)
   const { calls, requests, answered, open } = answer
   const every = Math.max(1, Math.ceil(calls.length / ROWS))
@@ -20,7 +24,7 @@ export function outageView(given: OutageAnswer, state: OutageState): Sight {
     return Math.round(part.reduce((a, b) => a + b, 0) / part.length)
   }
   return {
-    title: `${plural(state.clients, 'client')} with ${state.calls} calls, a server that is away for ${state.outageMs / 1_000} s`,
+    title: `${plural(state.clients, 'client')} with ${state.calls} calls, a server that is down for ${state.outageMs / 1_000} s`,
     summary: summaryOf(answer, state),
     picture: html`<redrive-chart .model=${ratesOf(answer, state)}></redrive-chart>
       <redrive-chart .model=${backlogOf(answer)}></redrive-chart>`,
@@ -32,7 +36,7 @@ export function outageView(given: OutageAnswer, state: OutageState): Sight {
       grouped(mean(answered, from)),
       grouped(open[Math.min(from + every, open.length) - 1] ?? 0),
     ]),
-    figures: figuresOf(answer, state),
+    figures: besideOther(figuresOf(answer, state.calls), state.calls, other),
   }
 }
 
@@ -70,12 +74,24 @@ function courseOf(
     return `The server stays down: it is back, but its clients’ retries keep it busy with work that no client waits for any more. ${lostText}${gates === 'none' ? ' Turn the gates on to see it recover.' : ''}`
   }
   if (drainedS === null) return `The backlog is not gone yet at the end of what is shown. ${lostText}`
-  return `The backlog is gone ${Math.round(drainedS)} s after the server is back; ${calls === 'awaited' ? 'callers who have left are no part of it' : `no policy could do it in less than ${Math.round(idealS)} s at ${grouped(capacity)} requests a second`}. Each call was asked ${ratio(amplification)} times meanwhile. ${lostText}`
+  return `The backlog is gone ${Math.round(drainedS)} s after the server is back; ${calls === 'awaited' ? 'callers who have left are no part of it' : `no policy could do it in less than ${Math.round(idealS)} s at ${grouped(capacity)} requests a second`}. It took ${ratio(amplification)} requests per call. ${lostText}`
+}
+
+/** The other kind of calls, which the same outage is computed with for comparison. */
+export const otherCalls = (calls: OutageState['calls']): OutageState['calls'] =>
+  calls === 'awaited' ? 'enqueued' : 'awaited'
+
+/** Each figure with that of the other kind of calls. */
+function besideOther(figures: Figure[], calls: OutageState['calls'], other: OutageAnswer | undefined): Figure[] {
+  if (!other) return figures
+  const kind = otherCalls(calls)
+  const others = figuresOf(other, kind)
+  return figures.map((figure, i) => ({ ...figure, beside: `${kind}: ${others[i]?.value}` }))
 }
 
 function figuresOf(
   { drainedS, lastS, amplification, askedInVain, lost, totalCalls, collapsed, idealS }: OutageAnswer,
-  { calls }: OutageState,
+  calls: OutageState['calls'],
 ): Figure[] {
   const isAwaited = calls === 'awaited'
   const seconds = (s: number | null): string => (s === null ? '–' : `${Math.round(s)} s`)
@@ -95,7 +111,7 @@ function figuresOf(
       help: 'requests over calls until then; 1 is the least',
       ...(amplification > 2 && { tone: 'bad' as const }),
     },
-    { name: 'Asked in vain', value: ratio(askedInVain), help: 'requests over calls while it was away' },
+    { name: 'Asked in vain', value: ratio(askedInVain), help: 'requests over calls while it was down' },
     {
       name: 'Lost',
       value: lost === 0 ? '0' : percent(lost / Math.max(1, totalCalls)),
@@ -117,7 +133,7 @@ function ratesOf({ calls, requests, answered, downAtS, backAtS }: OutageAnswer, 
       { label: 'answered', colour: 'hue-3', values: Array.from(answered), area: true },
       { label: 'new calls', colour: 'soft', values: Array.from(calls), width: 1 },
     ],
-    stretches: [{ from: downAtS, to: backAtS, label: 'away' }],
+    stretches: [{ from: downAtS, to: backAtS, label: 'down' }],
     level: { at: capacity, label: 'capacity' },
   }
 }
@@ -128,6 +144,6 @@ function backlogOf({ open, downAtS, backAtS }: OutageAnswer): ChartModel {
     x: Array.from(open, (_, i) => i),
     yLabel: 'open calls',
     lines: [{ label: 'backlog', colour: 'hue-1', values: Array.from(open), area: true }],
-    stretches: [{ from: downAtS, to: backAtS, label: 'away' }],
+    stretches: [{ from: downAtS, to: backAtS, label: 'down' }],
   }
 }

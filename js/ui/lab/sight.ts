@@ -16,6 +16,8 @@ export interface Sight {
 export interface Figure {
   readonly name: string
   readonly value: string
+  /** This figure of what is compared. */
+  readonly beside?: string
   readonly help?: string
   readonly tone?: 'good' | 'warn' | 'bad'
 }

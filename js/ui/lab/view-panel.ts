@@ -37,8 +37,8 @@ function outageKnobs(controls: Controls): TemplateResult {
     ${limited(controls, 'clients', 'Clients', 'with a queue each', 'count', outage.clients, (clients) => change({ clients }))}
     ${limited(controls, 'capacity', 'Capacity', 'requests that the server can do in a second', 'count', outage.capacity, (capacity) => change({ capacity }), 50)}
     ${limited(controls, 'load', 'Load', 'new calls, as a share of the capacity', 'share', outage.load, (load) => change({ load }), 0.01)}
-    ${limited(controls, 'outageMs', 'Outage', 'the server is away for so long', 'ms', outage.outageMs, (ms) => change({ outageMs: Math.max(1_000, Math.round(ms / 1_000) * 1_000) }))}
-    ${words('calls', 'Calls are', CALL_OPTIONS)} ${words('gates', 'Gates', GATE_OPTIONS)} ${words('outage', 'While away it', OUTAGE_OPTIONS)}
+    ${limited(controls, 'outageMs', 'Outage', 'how long the server is down', 'ms', outage.outageMs, (ms) => change({ outageMs: Math.max(1_000, Math.round(ms / 1_000) * 1_000) }))}
+    ${words('calls', 'Calls are', CALL_OPTIONS)} ${words('gates', 'Gates', GATE_OPTIONS)} ${words('outage', 'While down it', OUTAGE_OPTIONS)}
     ${words('backlog', 'Its queue is', BACKLOG_OPTIONS)}
   `
 }

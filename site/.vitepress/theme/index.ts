@@ -1,4 +1,4 @@
-// VitePress's own theme without its fonts, in the colours of the plots, with the parts that pages of ours have.
+// VitePress's own theme without its fonts, in the colours of the plots, with the parts that our pages have.
 import type { Theme } from 'vitepress'
 import DefaultTheme from 'vitepress/theme-without-fonts'
 import HomeDemo from './home/HomeDemo.vue'

@@ -283,7 +283,7 @@ describe('events', () => {
     await tab.says(/succeeded \d+ tasks/)
   })
 
-  test('held still it shows what it had, and how many it has missed', async () => {
+  test('paused it shows what it had, and how many it has missed', async () => {
     await using tab = await openInspector(browser, origin)
     await tab.page.evaluate(() => {
       stage.source = stage.fakeSource()
@@ -299,11 +299,11 @@ describe('events', () => {
       tab.page.evaluate((text) => stage.emit({ at: Date.now(), kind: 'retry', text, taskId: stage.ID(0) }), text)
     await emit('the first')
     await tab.says('the first')
-    await tab.page.getByRole('button', { name: 'Hold still' }).click()
+    await tab.page.getByRole('button', { name: 'Pause', exact: true }).click()
     await emit('the second')
     await tab.says('1 event since')
     expect(await tab.text()).not.toContain('the second')
-    await tab.page.getByRole('button', { name: 'Go on' }).click()
+    await tab.page.getByRole('button', { name: 'Resume', exact: true }).click()
     await tab.says('the second')
     await tab.page
       .getByRole('button', { name: /^Open task/ })

@@ -15,6 +15,8 @@ export interface Shown {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly string[])[]
   readonly figures: Readonly<Record<string, string>>
+  /** These figures of what is compared. */
+  readonly beside: Readonly<Record<string, string>>
 }
 
 /** Waits until `expression` is true in the page. */
@@ -42,12 +44,15 @@ export async function shown(tab: Tab, title: string): Promise<Shown> {
     const root = ${ROOT}
     const words = (node) => node.textContent.trim()
     const all = (selector, of = root) => [...of.querySelectorAll(selector)]
+    const figures = (value) => Object.fromEntries(all('.figures > div').filter((each) => each.querySelector(value))
+      .map((each) => [words(each.querySelector('dt')), words(each.querySelector(value))]))
     return {
       title: ${TITLE},
       summary: words(root.querySelector('.summary')),
       columns: all('#table th').map(words),
       rows: all('#table tbody tr').map((row) => all('td', row).map(words)),
-      figures: Object.fromEntries(all('.figures > div').map((each) => [words(each.querySelector('dt')), words(each.querySelector('dd'))])),
+      figures: figures('dd'),
+      beside: figures('dd.beside'),
     }
   })()`)
 }

@@ -112,17 +112,18 @@ describe.each(engines)('%s', (_, start) => {
     }
     const policy = { ...presets.background, attemptTimeoutMs: 1_000 }
     const { clients, capacity, load, outageMs, backlog, outage, calls, gates } = state
-    const flags = { clients, capacity, load, down: outageMs / 1_000, backlog, outage, calls, gates, seed: 4 }
-    const storm = await simulated<Plain<OutageAnswer>>(
-      'storm',
-      '--json',
-      ...row(policy),
-      ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, `${value}`]),
-    )
+    const stormOf = (calls: string) => {
+      const flags = { clients, capacity, load, down: outageMs / 1_000, backlog, outage, calls, gates, seed: 4 }
+      const given = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, `${value}`])
+      return simulated<Plain<OutageAnswer>>('storm', '--json', ...row(policy), ...given)
+    }
+    const storm = await stormOf(calls)
+    const otherCalls = calls === 'awaited' ? 'enqueued' : 'awaited'
+    const other = await stormOf(otherCalls)
     await view(
       { view: 'outage', policy, seed: 4, ...change },
       `${clients} clients with ${calls} calls`,
-      ({ rows, figures, summary }) => {
+      ({ rows, figures, beside, summary }) => {
         const seconds = storm.calls.length - 1
         const every = Math.max(1, Math.ceil(seconds / 60))
         const mean = (values: readonly number[], from: number): string => {
@@ -143,9 +144,14 @@ describe.each(engines)('%s', (_, start) => {
           Amplification: ratio(storm.amplification),
           'Asked in vain': ratio(storm.askedInVain),
         })
-        expect(figures['Backlog gone']).toBe(
-          storm.collapsed ? 'never' : `${Math.round(storm.drainedS ?? Number.NaN)} s`,
-        )
+        const gone = ({ collapsed, drainedS }: Plain<OutageAnswer>) =>
+          collapsed ? 'never' : drainedS === null ? '–' : `${Math.round(drainedS)} s`
+        expect(figures['Backlog gone']).toBe(gone(storm))
+        expect(beside).toMatchObject({
+          'Backlog gone': `${otherCalls}: ${gone(other)}`,
+          Amplification: `${otherCalls}: ${ratio(other.amplification)}`,
+          'Asked in vain': `${otherCalls}: ${ratio(other.askedInVain)}`,
+        })
         expect(summary.includes('stays down')).toBe(name.includes('stays down'))
       },
     )

@@ -3,6 +3,7 @@
  * it is loaded. A text that is not there any more fails the start, so no mutant can become harmless unseen.
  */
 
+import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
 interface Change {
@@ -14,17 +15,20 @@ interface Change {
 
 const HAND_OVER = 'js/service/api/hand-over.ts'
 const NEW_TASK = 'js/service/api/new-task.ts'
-const ENQUEUES = 'await first.exchange.context.store.enqueue(waiting.map(({ task }) => task))'
 const CALLBACKS = 'js/service/callbacks.ts'
-const RULES = 'await policies.resolve(policyId, task.policy)'
+const RULES = 'await policies.resolve(policyId, caller.tenant, task.policy)'
 
 const CHANGES = {
   // H1
   'forgets-posts': [
     {
       file: HAND_OVER,
-      from: ENQUEUES,
-      to: `Math.random() < 0.2 ? waiting.map(({ task }) => ({ outcome: 'stored' as const, taskId: task.taskId })) : ${ENQUEUES}`,
+      from: 'const { events, store } = first.exchange.context',
+      // each third time: by chance it would now and then be none, where many wait at once
+      to: `const { events } = first.exchange.context
+    const store = { enqueue: (tasks) => (globalThis.stored = 1 + (globalThis.stored ?? 0)) % 3 === 1
+      ? tasks.map(({ taskId }) => ({ outcome: 'stored', taskId }))
+      : first.exchange.context.store.enqueue(tasks) }`,
     },
   ],
   // H4; of files alone
@@ -70,8 +74,8 @@ const CHANGES = {
   'ignores-waits': [
     {
       file: 'js/durable/settle.ts',
-      from: "if (!refund && !park) return { kind: 'retry', delayMs, serverMs, carry }",
-      to: "if (!refund && !park) return { kind: 'retry', delayMs: 0, serverMs: 0, carry }",
+      from: "if (kind === 'retry') return { kind, delayMs, serverMs, carry }",
+      to: "if (kind === 'retry') return { kind, delayMs: 0, serverMs: 0, carry }",
     },
     {
       file: 'js/durable/settle.ts',
@@ -84,9 +88,9 @@ const CHANGES = {
   // H12
   'hides-dead': [
     {
-      file: 'js/service/api/handlers/dead-letters.ts',
-      from: 'const tasks = page.tasks.map(',
-      to: 'const tasks = page.tasks.slice(1).map(',
+      file: 'js/service/api/list-page.ts',
+      from: 'showListed(page.tasks, context)',
+      to: "showListed(filter.status === 'EXHAUSTED' ? page.tasks.slice(1) : page.tasks, context)",
     },
   ],
   // H13; the moment between the two is long here, so that a kill is sure to fall into it
@@ -126,6 +130,12 @@ export const MUTANTS: readonly Mutant[] = Object.keys(CHANGES) as Mutant[]
 export const isMutant = (name: string | undefined): name is Mutant => name !== undefined && Object.hasOwn(CHANGES, name)
 
 const root = new URL('../../../', import.meta.url)
+
+/** The source that each change of a mutant leaves. Throws where it finds no place for one. */
+export function sourcesOf(name: Mutant): readonly string[] {
+  const changes: readonly Change[] = CHANGES[name]
+  return changes.map((change) => changed(readFileSync(new URL(change.file, root), 'utf8'), change))
+}
 
 /** Changes what is loaded from now on. */
 export function applyMutant(name: string): void {

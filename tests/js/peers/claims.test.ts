@@ -1,7 +1,9 @@
 /** The words of docs/differences.md and docs/coming-from.md about other libraries, held against the libraries themselves. */
 
-import { readFileSync } from 'node:fs'
-import { exponentialDelay, isNetworkError, isRetryableError } from 'axios-retry'
+import { readdirSync, readFileSync } from 'node:fs'
+import axios, { AxiosError, type InternalAxiosRequestConfig } from 'axios'
+import axiosRetry, { exponentialDelay, isNetworkError, isRetryableError } from 'axios-retry'
+import { Job, type JobsOptions } from 'bullmq'
 import ky, { HTTPError } from 'ky'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
@@ -10,6 +12,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { wrapFetch } from '../../../js/adapters/fetch.ts'
 import { codesOf } from '../../../js/options/first-policy.ts'
 import { ORDERS, setup, watch } from '../setup.ts'
+import { columns, rowOf } from './readme.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8')
 const STATUSES = Array.from({ length: 200 }, (_, i) => 400 + i)
@@ -48,39 +51,64 @@ test('the statuses that each retries are those of the page', async () => {
   expect(page('differences')).toContain(`'broad'\`: ${inWords(codesOf('broad'))} | `)
 })
 
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
-const rowOf = (name: string) =>
-  new RegExp(`^\\| ${name} \\|(.*)\\|$`, 'm')
-    .exec(readme)?.[1]
-    ?.split('|')
-    .map((cell) => cell.trim())
+const file = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+const manifestOf = (peer: string): { readonly version: string; readonly peerDependencies?: object } =>
+  JSON.parse(file(`node_modules/${peer}/package.json`))
+/** A library's first attempt is not answered, and the retries that it makes by itself are not either. */
+const lost = (seen: { sent: number }) => async () => {
+  seen.sent++
+  throw new TypeError('fetch failed')
+}
+/** A call by each, of which none waits. */
+const LOST_CALLS: Readonly<Record<'ky' | 'axios-retry' | 'p-retry', (seen: { sent: number }) => Promise<unknown>>> = {
+  ky: (seen) => ky(ORDERS, { fetch: lost(seen), retry: AT_ONCE }),
+  'axios-retry': (seen) => {
+    const adapter = async (config: InternalAxiosRequestConfig) => {
+      seen.sent++
+      throw new AxiosError('lost', 'ECONNRESET', config)
+    }
+    const client = axios.create({ adapter })
+    axiosRetry(client)
+    return client.get(ORDERS)
+  },
+  'p-retry': (seen) => pRetry(lost(seen), { retries: 1, minTimeout: 0 }),
+}
+const LIBRARIES = ['ky', 'axios-retry', 'p-retry'] as const
 
-test("the README's table has the versions that are installed, and who repeats a POST", async () => {
+test("the README's table has the versions that are installed", () => {
   const peers = ['ky', 'axios-retry', 'p-retry', 'workbox-background-sync', 'bullmq']
-  const file = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
   const own = /^version = "(.+)"$/m.exec(file('Cargo.toml'))?.[1] ?? ''
-  const all = [own, ...peers.map((peer) => JSON.parse(file(`node_modules/${peer}/package.json`)).version as string)]
-  expect(rowOf('version')).toEqual(all.map((version) => version.split('.', 2).join('.')))
+  const versions = [own, ...peers.map((peer) => manifestOf(peer).version)]
+  const short = versions.map((version) => version.split('.', 2).join('.'))
+  expect(columns.map((column) => column.split(' ').at(-1))).toEqual(short)
+})
 
-  const sent = { ky: 0, 'p-retry': 0 }
-  const lost = (peer: keyof typeof sent) => async () => {
-    sent[peer]++
-    throw new TypeError('fetch failed')
-  }
-  await expect(ky.post(ORDERS, { fetch: lost('ky'), retry: AT_ONCE })).rejects.toThrow()
-  await expect(pRetry(lost('p-retry'), { retries: 1, minTimeout: 0 })).rejects.toThrow()
+test("a POST is repeated by those that the README's table names", async () => {
+  const row = rowOf('a POST is repeated')
+  const [byKy, byPRetry] = [{ sent: 0 }, { sent: 0 }]
+  await expect(ky.post(ORDERS, { fetch: lost(byKy), retry: AT_ONCE })).rejects.toThrow()
+  await expect(LOST_CALLS['p-retry'](byPRetry)).rejects.toThrow()
+  expect([byKy.sent > 1 ? 'yes' : 'no', byPRetry.sent > 1 ? 'yes' : 'no']).toEqual([row.ky, row['p-retry']])
   const lostPost = { code: 'ECONNRESET', config: { method: 'post' } }
-  const [, byKy, byAxiosRetry, byPRetry] = rowOf('a POST is repeated') ?? []
-  expect([sent.ky > 1 ? 'yes' : 'no', sent['p-retry'] > 1 ? 'yes' : 'no']).toEqual([byKy, byPRetry])
   expect([isNetworkError(lostPost), isRetryableError({ ...lostPost, response: { status: 503 } } as never)]).toEqual([
     true,
     true,
   ])
-  expect(byAxiosRetry).toBe('after a lost connection')
+  expect(row['axios-retry']).toBe('after a lost connection')
+  // BullMQ does not see a request: it runs a job again if it has `attempts`, and by default it has none
+  const queue = { opts: {}, toKey: () => '', qualifiedName: '', backend: {} }
+  const again = async (options: JobsOptions) => {
+    const job = new Job(queue as never, 'post', {}, options) as unknown as {
+      shouldRetryJob(error: Error): Promise<readonly [boolean, unknown]>
+    }
+    return (await job.shouldRetryJob(new Error('lost')))[0]
+  }
+  expect([await again({}), await again({ attempts: 2 })]).toEqual([false, true])
+  expect([row.BullMQ, row.redrive]).toEqual(['if asked', 'with a key'])
 })
 
-test("ky and axios-retry obey Retry-After, as the README's table says, and p-retry and Workbox see no answer", async () => {
-  expect(rowOf('obeys `Retry-After`')).toEqual(['always', 'yes', 'yes', 'no', 'no', 'no'])
+test("ky and axios-retry obey Retry-After, as the README's table says, and p-retry, Workbox and BullMQ see no answer", async () => {
+  expect(Object.values(rowOf('obeys `Retry-After`'))).toEqual(['always', 'yes', 'yes', 'no', 'no', 'no'])
   const asked = { response: { headers: { 'retry-after': '7' } } }
   expect(exponentialDelay(0, asked as never)).toBeGreaterThanOrEqual(7_000)
   vi.useFakeTimers()
@@ -92,6 +120,54 @@ test("ky and axios-retry obey Retry-After, as the README's table says, and p-ret
   expect(sent).toBe(1)
   await vi.advanceTimersByTimeAsync(1)
   expect((await answer).status).toBe(200)
+})
+
+test("a server that is down is called no more by those that the README's table names", async () => {
+  const CALLS = 40
+  const row = rowOf('stops calling a server that is down')
+  for (const library of LIBRARIES) {
+    const seen = { sent: 0 }
+    const call = () => expect(LOST_CALLS[library](seen)).rejects.toThrow()
+    for (let i = 0; i < CALLS; i++) await call()
+    seen.sent = 0
+    for (let i = 0; i < CALLS; i++) await call()
+    expect([library, row[library], seen.sent >= CALLS]).toEqual([library, 'no', true])
+  }
+  const { queue, server, clock } = await setup({ breaker: {}, retryBudget: {} })
+  for (let i = 0; i < 1_000; i++) server.fail()
+  const calls = (from: number) => Array.from({ length: CALLS }, (_, i) => watch(queue.fetch(`${ORDERS}/${from + i}`)))
+  calls(0)
+  await clock.advance(8_000)
+  const before = server.hits
+  const late = calls(CALLS)
+  await clock.advance(1_000)
+  expect([late.every(({ state }) => state === 'pending'), row.redrive]).toEqual([true, 'yes'])
+  expect(server.hits - before).toBeLessThan(CALLS / 10)
+})
+
+test("what survives a reload, and what each needs, is as the README's table says", () => {
+  const survives = rowOf('survives a reload or crash')
+  const needs = rowOf('needs')
+  const scripts = (peer: string) =>
+    readdirSync(new URL(`../../../node_modules/${peer}/`, import.meta.url), { recursive: true })
+      .map(String)
+      .filter((name) => /\.m?js$/.test(name) && !name.includes('node_modules'))
+      .map((name) => file(`node_modules/${peer}/${name}`))
+  // who keeps nothing anywhere has nothing afterwards
+  const STORAGE = /indexedDB|localStorage|sessionStorage|\bcaches\.|['"](node:)?(fs|sqlite)\b/
+  for (const library of LIBRARIES) {
+    expect([library, survives[library], scripts(library).filter((text) => STORAGE.test(text))]).toEqual([
+      library,
+      'no',
+      [],
+    ])
+  }
+  const peersOf = (peer: string) => Object.keys(manifestOf(peer).peerDependencies ?? {})
+  expect(LIBRARIES.map(peersOf)).toEqual([[], ['axios'], []])
+  expect(LIBRARIES.map((library) => needs[library])).toEqual(['', 'Axios', ''])
+  expect(peersOf('bullmq')).toEqual(expect.arrayContaining(['redis', 'ioredis', 'pg']))
+  // the cells of redrive: docs/durability.md and its tests. Those of Workbox and BullMQ: workbox.isolated.test.ts and bullmq.slow.test.ts
+  expect([needs.BullMQ, survives.redrive, needs.redrive]).toEqual(['Redis or Postgres', 'if asked', ''])
 })
 
 test('a refused certificate is final to axios-retry and undici, and retried by ky and a queue', async () => {

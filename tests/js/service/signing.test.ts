@@ -106,7 +106,7 @@ function setup(env: Readonly<Record<string, string>>) {
     makeSigning(given as Parameters<typeof makeSigning>[0], {
       secrets,
       clock,
-      told: (name, why) => void told.push(`${name}: ${why}`),
+      report: (name, why) => void told.push(`${name}: ${why}`),
     })
   /** Signs an attempt of a task that may be signed. */
   const signed = async (given: object, name: string, id: string) => {

@@ -2,10 +2,10 @@
 import { expect, onTestFinished } from 'vitest'
 import {
   type Claim,
-  type Declared,
   type Enqueued,
   type Lease,
   laneName,
+  type NamedAt,
   type NewTask,
   type Settlement,
   type Step,
@@ -51,7 +51,7 @@ export function newTask(n: number, { origin = ORIGIN, ...given }: Wanted = {}): 
 
 /** A declaration as of `since`. */
 export const at =
-  (since: number, now = since): (() => Declared) =>
+  (since: number, now = since): (() => NamedAt) =>
   () => ({ since, now })
 
 export const claimOf = (given: Partial<Claim> = {}): Claim => ({ ...claimOfAny(100), ...given })

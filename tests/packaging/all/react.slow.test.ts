@@ -81,18 +81,18 @@ test('an order whose time has come while there is no network is due now, and not
   await page.getByText('Next: now').waitFor()
 })
 
-test('what has failed is told, and can be sent again or deleted', async () => {
+test('a dead letter is shown, and can be sent again or deleted', async () => {
   const { server, open } = await built()
   await server.configure({ weights: { unavailable: 0, refused: 1 } })
   const page = await open()
   await press(page, 'Order')
-  await eventually(() => rows(page)).toEqual(['Failed'])
+  await eventually(() => rows(page)).toEqual(['Dead letter'])
   await server.configure({ share: 0 })
   await press(page, 'Send again')
   await page.getByText('Nothing waits. This tab has sent 1.').waitFor()
   await server.configure({ share: 1, weights: { unavailable: 0, refused: 1 } })
   await press(page, 'Order')
-  await eventually(() => rows(page)).toEqual(['Failed'])
+  await eventually(() => rows(page)).toEqual(['Dead letter'])
   await press(page, 'Delete')
   await page.getByText('Nothing waits. This tab has sent 1.').waitFor()
 })

@@ -1,4 +1,4 @@
-/** S16: the principal that is there is the one that was declared last, whenever its page came to tell the store. */
+/** S16: the principal that is there is the one that was named last, whenever its page came to tell the store. */
 
 import { expect, test } from 'vitest'
 import { DAY_MS, LONG_MS } from './principals-setup.ts'

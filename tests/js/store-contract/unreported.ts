@@ -17,14 +17,14 @@ import {
 
 const tells: Wanted = { principal: 'ann', tells: true }
 
-const untoldIn = async ({ store }: Kit, limit = 99) => {
+const unreportedIn = async ({ store }: Kit, limit = 99) => {
   if (!store.untold) throw new Error('a store for everyone can say which ends are to be told')
   return store.untold(limit)
 }
-const idsIn = async (kit: Kit, limit?: number) => (await untoldIn(kit, limit)).map(({ task }) => task.taskId)
+const idsIn = async (kit: Kit, limit?: number) => (await unreportedIn(kit, limit)).map(({ task }) => task.taskId)
 /** Says that all that is untold was told. */
 const tellAll = async (kit: Kit) => {
-  const ends = (await untoldIn(kit)).map(({ task: { taskId }, endedAt }) => ({ taskId, endedAt }))
+  const ends = (await unreportedIn(kit)).map(({ task: { taskId }, endedAt }) => ({ taskId, endedAt }))
   await kit.store.told?.(ends)
   return ends
 }
@@ -62,17 +62,17 @@ const WAYS: Readonly<Record<string, (kit: Kit) => Promise<unknown>>> = {
 }
 
 /** The rules of ends that are to be told. */
-export function untoldRules(open: Open): void {
+export function unreportedRules(open: Open): void {
   test.for(Object.entries(WAYS))(
     'S1 after %s the end of a task that tells is to be told, and no other',
     async ([, end]) => {
       for (const told of [tells, {}]) {
         const kit = await setup(open)
         await kit.add({ ...told, policy: { policyId: 'one', maxAttempts: 1 }, deadlineInMs: 60_000 })
-        expect(await untoldIn(kit)).toEqual([])
+        expect(await unreportedIn(kit)).toEqual([])
         await end(kit)
         expect((await kit.get(idOf(1))).dueAt).toBe(null)
-        const found = await untoldIn(kit)
+        const found = await unreportedIn(kit)
         expect(found).toEqual(told === tells ? [{ task: await kit.get(idOf(1)), endedAt: kit.clock.now() }] : [])
         expect((await kit.turn()).untold).toBe(told === tells ? 1 : undefined)
       }
@@ -89,7 +89,7 @@ export function untoldRules(open: Open): void {
     expect(await idsIn(kit)).toEqual([])
     kit.pass(10)
     expect(await kit.settle(lease, SUCCEEDED)).toBe('applied')
-    expect(await untoldIn(kit)).toMatchObject([{ task: { status: 'SUCCEEDED' }, endedAt: kit.clock.now() }])
+    expect(await unreportedIn(kit)).toMatchObject([{ task: { status: 'SUCCEEDED' }, endedAt: kit.clock.now() }])
     // what was told is not this end
     if (dead) await kit.store.told?.([dead])
     expect(await idsIn(kit)).toEqual([idOf(1)])
@@ -208,7 +208,7 @@ export function untoldRules(open: Open): void {
     await kit.store.told?.([{ taskId: idOf(1), endedAt }])
     kit.pass(-3_600_000)
     await kit.turn()
-    expect(await untoldIn(kit)).toMatchObject([{ task: { taskId: idOf(2) }, endedAt: endedAt - 3_600_000 }])
+    expect(await unreportedIn(kit)).toMatchObject([{ task: { taskId: idOf(2) }, endedAt: endedAt - 3_600_000 }])
     await tellAll(kit)
     expect(await idsIn(kit)).toEqual([])
   })
@@ -228,7 +228,7 @@ export function untoldRules(open: Open): void {
     await kit.store.enqueue(tasks)
     const claimed = await kit.claim({ limit: tasks.length, total: tasks.length, perLane: tasks.length })
     expect((await succeed(kit, claimed)).untold).toBe(UNTOLD_COUNTED)
-    const ends = (await untoldIn(kit, 10_000)).map(({ task: { taskId }, endedAt }) => ({ taskId, endedAt }))
+    const ends = (await unreportedIn(kit, 10_000)).map(({ task: { taskId }, endedAt }) => ({ taskId, endedAt }))
     expect(ends.length).toBe(tasks.length)
     await kit.store.told?.(ends.slice(5))
     expect((await kit.turn({ claim: claimOf() })).untold).toBe(5)

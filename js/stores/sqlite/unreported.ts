@@ -8,10 +8,10 @@ import type { Transaction } from '../sql/transaction.ts'
 
 /** The values of the column `tells`; 0: it has not ended, or its end is not to be reported. */
 const TELLS = 1
-const TOLD = 2
+const REPORTED = 2
 
-const IS_UNTOLD = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
-const UNTOLD = `FROM tasks INDEXED BY tasks_untold WHERE ${IS_UNTOLD}`
+const IS_UNREPORTED = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
+const UNREPORTED = `FROM tasks INDEXED BY tasks_untold WHERE ${IS_UNREPORTED}`
 
 /** Retention finds what it may delete without a step for each task that it may not. */
 export const OUTLIVED: string = ` AND tells <> ${TELLS}`
@@ -25,17 +25,17 @@ export const endedIndexes = (everyone: boolean): readonly string[] => [
   `CREATE INDEX tasks_ended_own ON tasks (status = 'EXHAUSTED', principal, endedAt, seq)
     WHERE endedAt IS NOT NULL AND aside = 0${everyone ? OUTLIVED : ''}`,
   'DROP INDEX IF EXISTS tasks_untold',
-  ...(everyone ? [`CREATE INDEX tasks_untold ON tasks (endedAt, seq) WHERE ${IS_UNTOLD}`] : []),
+  ...(everyone ? [`CREATE INDEX tasks_untold ON tasks (endedAt, seq) WHERE ${IS_UNREPORTED}`] : []),
 ]
 
 /** Marks a task that has ended, or that has another end, as one that tells, where its record says so. */
-export function markUntold(tx: Transaction, { row, record }: Pick<TaskRow, 'row' | 'record'>): void {
+export function markUnreported(tx: Transaction, { row, record }: Pick<TaskRow, 'row' | 'record'>): void {
   if ((JSON.parse(record) as { readonly tells?: true }).tells)
     tx.run(`UPDATE tasks SET tells = ${TELLS} WHERE row = ?`, row)
 }
 
-export const isUntold = (database: Database, { row }: Pick<TaskRow, 'row'>): boolean =>
-  database.one(`SELECT 1 FROM tasks WHERE row = ? AND ${IS_UNTOLD}`, row) !== undefined
+export const isUnreported = (database: Database, { row }: Pick<TaskRow, 'row'>): boolean =>
+  database.one(`SELECT 1 FROM tasks WHERE row = ? AND ${IS_UNREPORTED}`, row) !== undefined
 
 /** The file, as far as it is asked here. */
 interface Asked {
@@ -43,20 +43,24 @@ interface Asked {
   write<T>(work: (tx: Transaction) => T): Promise<T>
 }
 
-export const untoldOf = (file: Asked): Pick<Required<TaskStore>, 'untold' | 'told'> => ({
+export const unreportedOf = (file: Asked): Pick<Required<TaskStore>, 'untold' | 'told'> => ({
   untold: (limit, taskIds) =>
-    file.read((database) => (taskIds ? untoldAmong(database, limit, taskIds) : untold(database, limit))),
+    file.read((database) => (taskIds ? unreportedAmong(database, limit, taskIds) : unreported(database, limit))),
   told: (ends) =>
     file.write((tx) => {
       for (const { taskId, endedAt } of ends)
-        tx.run(`UPDATE tasks SET tells = ${TOLD} WHERE id = ? AND endedAt = ? AND tells = ${TELLS}`, taskId, endedAt)
+        tx.run(
+          `UPDATE tasks SET tells = ${REPORTED} WHERE id = ? AND endedAt = ? AND tells = ${TELLS}`,
+          taskId,
+          endedAt,
+        )
     }),
 })
 
 /** One that cannot be read is reported by `unreadable`, and keeps no other from being found. */
-function untold(database: Database, limit: number): Untold[] {
+function unreported(database: Database, limit: number): Untold[] {
   const found: Untold[] = []
-  const page = `SELECT * ${UNTOLD} ORDER BY endedAt, seq ${LIMIT} OFFSET ?`
+  const page = `SELECT * ${UNREPORTED} ORDER BY endedAt, seq ${LIMIT} OFFSET ?`
   for (let from = 0; found.length < limit; from += limit) {
     const rows = allFound(database, page, limit, from)
     for (const row of rows) {
@@ -68,8 +72,8 @@ function untold(database: Database, limit: number): Untold[] {
   return found
 }
 
-function untoldAmong(database: Database, limit: number, taskIds: readonly string[]): Untold[] {
-  const wanted = `SELECT * FROM tasks WHERE id = ? AND ${IS_UNTOLD}`
+function unreportedAmong(database: Database, limit: number, taskIds: readonly string[]): Untold[] {
+  const wanted = `SELECT * FROM tasks WHERE id = ? AND ${IS_UNREPORTED}`
   const rows = [...new Set(taskIds)].flatMap((taskId) => allFound(database, wanted, taskId))
   rows.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.seq - b.seq)
   return rows.slice(0, Math.max(0, limit)).flatMap((row) => {
@@ -79,5 +83,6 @@ function untoldAmong(database: Database, limit: number, taskIds: readonly string
 }
 
 /** How many ends are to be reported, as far as a turn counts them. */
-export const untoldCount = (database: Database): number =>
-  database.one<{ readonly n: number }>(`SELECT count(*) AS n FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`)?.n ?? 0
+export const unreportedCount = (database: Database): number =>
+  database.one<{ readonly n: number }>(`SELECT count(*) AS n FROM (SELECT 1 ${UNREPORTED} LIMIT ${UNTOLD_COUNTED})`)
+    ?.n ?? 0
