@@ -60,12 +60,12 @@ public final class RetryPolicy {
 
   /** The first wait, before jitter. */
   public RetryPolicy initialDelay(Duration wait) {
-    return number("initialDelayMs", wait.toMillis());
+    return number("initialDelayMs", millis(wait));
   }
 
   /** The time limit of an attempt, up to the headers of its answer; zero: none. Default: 10 s, and the time that the body needs at 50 KB/s. */
   public RetryPolicy attemptTimeout(Duration limit) {
-    return number("attemptTimeoutMs", limit.toMillis());
+    return number("attemptTimeoutMs", millis(limit));
   }
 
   /**
@@ -143,5 +143,10 @@ public final class RetryPolicy {
   /** The time that a body of so many bytes is given to arrive, in ms. */
   static double bodyMs(long bodyBytes) {
     return bodyBytes / BYTES_PER_MS;
+  }
+
+  /** Milliseconds with their fraction, which the core refuses. */
+  private static double millis(Duration time) {
+    return time.toMillis() + time.toNanosPart() % 1_000_000 / 1e6;
   }
 }

@@ -31,6 +31,8 @@ class OptionsTest {
     refused("preset: expected one of " + Codes.PRESETS + ", got slow", () -> RetryPolicy.preset("slow"));
     refused("policy.maxAttempts: expected a whole number, 1..=1000000, got 0",
         () -> RetryQueue.builder().policy(RetryPolicy.interactive().maxAttempts(0)).build());
+    refused("policy.initialDelayMs: expected a whole number of milliseconds, 0..=8640000000000000, got 0.001",
+        () -> RetryQueue.builder().policy(RetryPolicy.interactive().initialDelay(Duration.ofNanos(500))).build());
     refused("policy.initialDelayMs: expected a number of milliseconds, or a duration such as 12.5s, got soon",
         () -> RetryPolicy.interactive().with("initialDelayMs", "soon"));
     refused("policy.jitterType: expected one of " + Codes.JITTERS + ", got SOME", () -> RetryPolicy.interactive().with("jitterType", "SOME"));
