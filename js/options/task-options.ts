@@ -34,7 +34,7 @@ export interface TaskOptions extends RetryHooks {
    * attempt. Where `waitMs` is given, and the call is neither kept nor refused by then or within 2 s, it ends as with 'await'. `enqueue`:
    * the longest wait for the receipt.
    * The body of a Request is waited for as long as one of `maxBodyBytes` would be, unless `waitMs` is given.
-   * @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000. 'defer': 2_000.
+   * @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000. 'defer': 2_000, and in a Worker none: its attempts there take 10 s at most.
    * `enqueue`: none
    */
   readonly waitMs?: number
