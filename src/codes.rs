@@ -5,7 +5,10 @@
 //! put into numbers, apart from `src/wasm/` so that native code can see it. `xtask` prints all of them for TypeScript.
 #![forbid(unsafe_code)]
 
-use crate::gates::breaker::{Change, Circuit};
+use crate::gates::breaker::{BreakerRules, Change, Circuit};
+use crate::gates::budget::BudgetRules;
+use crate::gates::{Comeback, Gates, OnStorm};
+use crate::http::asked::{self, Asked};
 use crate::http::classify::Class;
 use crate::numbered::numbered;
 use crate::outcome::Reason;
@@ -135,6 +138,44 @@ pub fn next(next: &Next) -> [f64; NextField::ALL.len()] {
         f64::from(carry.marks),
         carry.hold.get() as f64,
     ]
+}
+
+/// What an answer says of when to come again, in four numbers: the wait of a failure from now, in ms, at most 2^53 (-1: something
+/// unusable; NaN: nothing); how long nothing is left of its quota (NaN: some is, or nothing was said); 1 where that is one partition's, else
+/// 0; and 1 where the failure asks for another attempt whatever its status says.
+pub fn said(said: &asked::Said) -> [f64; 4] {
+    let delay = match said.delay {
+        Asked::Nothing => f64::NAN,
+        Asked::Unusable => -1.0,
+        Asked::Wait(wait) => wait.get() as f64,
+    };
+    let limit = said.limit.and_then(|limit| limit.reset).map_or(f64::NAN, |reset| reset.get() as f64);
+    let partitioned = said.limit.is_some_and(|limit| limit.partitioned);
+    [delay, limit, f64::from(u8::from(partitioned)), f64::from(u8::from(said.asks))]
+}
+
+/// The gates of nine numbers, NaN for each that the core has a default for: the breaker's fairShare (0: there is none), afterMs, openMs,
+/// maxOpenMs; what a retry storm does, by the numbers of [`OnStorm`]; the budget's capacity (0: there is none), perSuccess, perSecond; and
+/// how a lane that failed comes back, by those of [`Comeback`]. A tenth, 1: its server has few such clients. `None`: there are fewer.
+pub fn gates(numbers: &[f64]) -> Option<Gates> {
+    let &[fair, after, open, max_open, storm, capacity, success, second, ramp, ref few @ ..] = numbers else {
+        return None;
+    };
+    let default = BreakerRules::DEFAULT;
+    let ms = |number: f64, default: Millis| if number.is_nan() { default } else { Millis::from_f64(number) };
+    let breaker = BreakerRules {
+        fair_per_million: if fair.is_nan() { default.fair_per_million } else { (fair * 1e6) as u32 },
+        after: ms(after, default.after),
+        open: ms(open, default.open),
+        max_open: ms(max_open, default.max_open),
+    };
+    Some(Gates {
+        breaker: (breaker.fair_per_million > 0).then_some(breaker),
+        ramp: Comeback::ALL.get(ramp as usize).copied().unwrap_or_default(),
+        budget: (capacity != 0.0).then(|| BudgetRules::default().with(capacity, success, second)),
+        on_storm: OnStorm::ALL.get(storm as usize).copied().unwrap_or_default(),
+        exact_alone: few == [1.0],
+    })
 }
 
 /// The gate that holds a task, each number at its place in [`Gated`].

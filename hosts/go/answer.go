@@ -12,7 +12,7 @@ import (
 const (
 	// keptBytes of the body of a failed answer are kept for a caller that waits for another attempt.
 	keptBytes = 64 << 10
-	// droppedBytes are read of a body that nobody gets, so that its connection can be used again.
+	// droppedBytes are read of a body that no caller gets, so that its connection can be used again.
 	droppedBytes = 16 << 10
 	// restTime is the longest time that either takes.
 	restTime = 250 * time.Millisecond
@@ -76,7 +76,7 @@ func putAside(response *http.Response) {
 	response.Body = io.NopCloser(rest)
 }
 
-// drop reads a little of an answer that nobody gets, and closes it.
+// drop reads a little of an answer that no caller gets, and closes it.
 func drop(response *http.Response) {
 	if response != nil && response.Body != http.NoBody {
 		readSome(response.Body, droppedBytes)

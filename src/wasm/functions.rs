@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
 use super::text::with_text;
-use crate::http::asked::{self, Asked};
+use crate::codes;
+use crate::http::asked;
 use crate::http::ratelimit;
 use crate::policy::Policy;
 use crate::time::Millis;
@@ -51,20 +52,11 @@ pub fn random_u32() -> Result<u32, JsError> {
     getrandom::u32().map_err(no_entropy)
 }
 
-/// Four numbers of the header lines of a response that may name a wait, as `http/asked.rs` has them: the wait of a failure from `now`,
-/// in ms, at most 2^53 (-1: something unusable; NaN: nothing); how long nothing is left of its quota (NaN: some is, or nothing
-/// was said); 1 where that is one partition's, else 0; and 1 where the failure asks for another attempt whatever its status says.
+/// What the header lines of a response say of a wait, as `http/asked.rs` has them, by the numbers of [`codes::said`].
 #[wasm_bindgen]
 pub fn said(length: usize, status: u32, failed: bool, now: f64) -> Vec<f64> {
-    let said = with_text(length, |lines| asked::said(lines, status, failed, Millis::from_f64(now)));
-    let delay = match said.delay {
-        Asked::Nothing => f64::NAN,
-        Asked::Unusable => -1.0,
-        Asked::Wait(wait) => wait.get() as f64,
-    };
-    let limit = said.limit.and_then(|limit| limit.reset).map_or(f64::NAN, |reset| reset.get() as f64);
-    let partitioned = said.limit.is_some_and(|limit| limit.partitioned);
-    vec![delay, limit, f64::from(u8::from(partitioned)), f64::from(u8::from(said.asks))]
+    with_text(length, |lines| codes::said(&asked::said(lines, status, failed, Millis::from_f64(now))))
+        .to_vec()
 }
 
 /// The numbers of a `RateLimit` header: how much is left, in how many ms there is more (NaN: not said), and 1 where that is

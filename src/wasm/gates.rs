@@ -3,10 +3,8 @@
 use wasm_bindgen::prelude::*;
 
 use super::queue::{CoreQueue, given};
-use crate::codes::Said;
-use crate::gates::breaker::BreakerRules;
-use crate::gates::budget::BudgetRules;
-use crate::gates::{Comeback, Gates, OnStorm, WhenOpen};
+use crate::codes::{self, Said};
+use crate::gates::{Comeback, WhenOpen};
 use crate::outcome::{Flags, Outcome};
 use crate::queue::rate::Rate;
 use crate::queue::{Admission, Ended, Facts};
@@ -15,30 +13,11 @@ use crate::time::Millis;
 
 #[wasm_bindgen]
 impl CoreQueue {
-    /// Sets what stands between due tasks and their attempts, before the first lane is open. Nine numbers, NaN for each
-    /// that the core has a default for: the breaker's fairShare (0: there is none), afterMs, openMs, maxOpenMs; what a retry
-    /// storm does, by the numbers of [`OnStorm`]; the budget's capacity (0: there is none), perSuccess, perSecond; and
-    /// how a lane that failed comes back, by the numbers of [`Comeback`]. A tenth, 1: its server has few such clients.
+    /// Sets what stands between due tasks and their attempts, before the first lane is open, from the numbers of [`codes::gates`].
     pub fn gates(&mut self, numbers: &[f64]) {
-        let &[fair, after, open, max_open, storm, capacity, success, second, ramp, ref few @ ..] = numbers
-        else {
-            return;
-        };
-        let default = BreakerRules::DEFAULT;
-        let ms = |number: f64, default: Millis| given(number).unwrap_or(default);
-        let breaker = BreakerRules {
-            fair_per_million: if fair.is_nan() { default.fair_per_million } else { (fair * 1e6) as u32 },
-            after: ms(after, default.after),
-            open: ms(open, default.open),
-            max_open: ms(max_open, default.max_open),
-        };
-        self.queue.set_gates(Gates {
-            breaker: (breaker.fair_per_million > 0).then_some(breaker),
-            ramp: Comeback::ALL.get(ramp as usize).copied().unwrap_or_default(),
-            budget: (capacity != 0.0).then(|| BudgetRules::default().with(capacity, success, second)),
-            on_storm: OnStorm::ALL.get(storm as usize).copied().unwrap_or_default(),
-            exact_alone: few == [1.0],
-        });
+        if let Some(gates) = codes::gates(numbers) {
+            self.queue.set_gates(gates);
+        }
     }
 
     /// Says what is done with awaited calls while a circuit is open, by the numbers of [`WhenOpen`].

@@ -1,9 +1,6 @@
 //! The words behind a call, as the core has them.
 
-use redrive::breaker::BreakerRules;
-use redrive::budget::BudgetRules;
 use redrive::codes::Said;
-use redrive::gates::{Comeback, Gates, OnStorm};
 use redrive::queue::{Admission, Carry, Ended, Facts, Limits, Past};
 use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome, Reason};
@@ -136,25 +133,6 @@ impl Args<'_> {
             partitioned: self.bit(9),
             said: self.word(10),
             ..Ended::of(Outcome::from_code(self.u32(4)))
-        }
-    }
-
-    pub fn gates(self) -> Gates {
-        let default = BreakerRules::DEFAULT;
-        let fair = self.at(0);
-        let breaker = BreakerRules {
-            fair_per_million: if fair.is_nan() { default.fair_per_million } else { (fair * 1e6) as u32 },
-            after: self.given(1).unwrap_or(default.after),
-            open: self.given(2).unwrap_or(default.open),
-            max_open: self.given(3).unwrap_or(default.max_open),
-        };
-        let (capacity, success, second) = (self.at(5), self.at(6), self.at(7));
-        Gates {
-            breaker: (breaker.fair_per_million > 0).then_some(breaker),
-            ramp: Comeback::ALL.get(self.u32(8) as usize).copied().unwrap_or_default(),
-            budget: (capacity != 0.0).then(|| BudgetRules::default().with(capacity, success, second)),
-            on_storm: OnStorm::ALL.get(self.u32(4) as usize).copied().unwrap_or_default(),
-            exact_alone: self.bit(9),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Calls in, answers out. Everything here converts and delegates to the core.
 
-use redrive::asked::{self, Asked};
+use redrive::asked;
 use redrive::backoff::{Draw, delay};
 use redrive::classify::Beside;
 use redrive::codes;
@@ -152,10 +152,6 @@ impl Machine {
                 let dropped = self.queue.drop_order(args.u32(0));
                 self.put(dropped)
             }
-            Op::HeldUntil => {
-                let until = self.queue.held_until(args.u32(0), args.ms(1));
-                self.put(until.map_or(0.0, Millis::to_f64))
-            }
             Op::Classify => {
                 let beside = Beside { asked: args.bit(4), ..Beside::default() };
                 let (outcome, flags) = (Outcome::from_code(args.u32(1)), Flags::from_bits(args.u32(3)));
@@ -176,12 +172,6 @@ impl Machine {
                 self.answers.extend(codes::next(&next));
                 Some(())
             }
-            Op::GateStatus => {
-                if let Some(status) = self.queue.gate_status_at(args.u32(0), args.ms(1)) {
-                    self.answers.extend(codes::gated(&status));
-                }
-                Some(())
-            }
             Op::Poll => {
                 self.queue.poll(args.ms(0), &mut self.actions);
                 self.put(self.actions.len() as f64)?;
@@ -192,10 +182,6 @@ impl Machine {
             Op::WakeAt => {
                 let at = self.queue.wake_at().to_f64();
                 self.put(at)
-            }
-            Op::HandOver => {
-                self.queue.hand_over(args.u32(0), args.u32(1));
-                Some(())
             }
             Op::Cancel => {
                 let cancelled = self.queue.cancel(args.u32(0)).code();
@@ -218,10 +204,9 @@ impl Machine {
                 self.put(due)
             }
             Op::Depth => self.put(self.queue.depth()),
-            Op::InFlight => self.put(self.queue.in_flight()),
             Op::Stats => self.stats(args.ms(0)),
             Op::Gates => {
-                self.queue.set_gates(args.gates());
+                self.queue.set_gates(codes::gates(args.0)?);
                 Some(())
             }
             Op::SetWhenOpen => {
@@ -277,7 +262,7 @@ impl Machine {
             Op::Said => {
                 let lines = self.text.take(args.u32(0))?;
                 let said = asked::said(&lines, args.u32(1), args.bit(2), args.ms(3));
-                self.answers.extend(numbers_of(&said));
+                self.answers.extend(codes::said(&said));
                 Some(())
             }
             _ => self.text.call(op, args, &mut self.answers),
@@ -363,14 +348,3 @@ const PRESETS: [fn() -> PolicyOptions; PRESET_NAMES.len()] = [
 
 /// The presets of [`Op::Preset`], each at its number.
 pub const PRESET_NAMES: &[&str] = &["interactive", "background", "zizq", "sidekiq", "aws", "grpc", "svix"];
-
-fn numbers_of(said: &asked::Said) -> [f64; 4] {
-    let delay = match said.delay {
-        Asked::Nothing => f64::NAN,
-        Asked::Unusable => -1.0,
-        Asked::Wait(wait) => wait.get() as f64,
-    };
-    let limit = said.limit.and_then(|limit| limit.reset).map_or(f64::NAN, |reset| reset.get() as f64);
-    let partitioned = said.limit.is_some_and(|limit| limit.partitioned);
-    [delay, limit, f64::from(u8::from(partitioned)), f64::from(u8::from(said.asks))]
-}

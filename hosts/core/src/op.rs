@@ -34,89 +34,81 @@ ops! {
     OpenOrder = 5,
     /// order -> whether it was forgotten.
     DropOrder = 6,
-    /// lane, now -> until when its server's wait holds it; 0: it does not.
-    HeldUntil = 7,
     /// policy, outcome, status, flags, asked -> class of a caller's own first attempt.
-    Classify = 8,
+    Classify = 7,
     /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt -> slot; none: full. A caller's own
     /// first attempt that has just failed began at `startedAt`, and [`Op::Settle`] follows at once; NaN: there was none.
-    Admit = 9,
+    Admit = 8,
     /// now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs, asked, replayed, facts,
     /// reason -> kind, and the numbers of `codes::NextField`.
-    Settle = 10,
-    /// slot, now -> gate, until, ahead; 0 numbers: there is no such task.
-    GateStatus = 11,
+    Settle = 9,
     /// now -> count, and as many pairs: a handle and its action. While the count is 256, poll again.
-    Poll = 12,
+    Poll = 10,
     /// -> when to poll again; Infinity: nothing waits for time.
-    WakeAt = 13,
-    /// slot, policy: its caller waits no longer.
-    HandOver = 14,
+    WakeAt = 11,
     /// slot -> how it was cancelled.
-    Cancel = 15,
+    Cancel = 12,
     /// lane; none: all.
-    Pause = 16,
+    Pause = 13,
     /// now, lane; none: all.
-    Resume = 17,
+    Resume = 14,
     /// now, online.
-    SetOnline = 18,
+    SetOnline = 15,
     /// now, lane; none: all -> how many are due now.
-    Flush = 19,
+    Flush = 16,
     /// -> tasks held, waiting or in flight.
-    Depth = 20,
-    /// -> attempts that run.
-    InFlight = 21,
+    Depth = 17,
     /// now -> depth, inFlight, nextAttemptAt (NaN: none), unusableRetryAfter, lanes; and of each: lane, depth, inFlight, heldUntilAt, shutUntilAt
     /// (NaN: not), circuit, tokens.
-    Stats = 22,
+    Stats = 18,
     /// Nine or ten numbers: fairShare, afterMs, openMs, maxOpenMs, storm, capacity, perSuccess, perSecond, comeback, exactAlone; NaN: the default.
-    Gates = 23,
+    Gates = 19,
     /// whenOpen.
-    SetWhenOpen = 24,
+    SetWhenOpen = 20,
     /// now, lane, waitUntil, early -> entry: whether a caller's first attempt may be sent.
-    Call = 25,
+    Call = 21,
     /// now, lane, policy, priority, createdAt, expiresAt, waitUntil -> slot at the door; none: full.
-    Stand = 26,
+    Stand = 22,
     /// now, lane -> whether a caller's first attempt may start.
-    Admits = 27,
+    Admits = 23,
     /// lane, now -> circuit.
-    Circuit = 28,
+    Circuit = 24,
     /// now, lane, policy, began, outcome, status, serverDelayMs, durationMs, rateLimitMs, partitioned, said, onlyHold: a caller's own
     /// attempt that made no task.
-    Heard = 29,
+    Heard = 25,
     /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, firstAttemptAt, attempts, refunds, phase, previousDelayMs,
     /// marks, startedAt, deadlineAt, deadlineReason -> slot of a task that its store has leased.
-    Adopt = 30,
+    Adopt = 26,
     /// now, lane: a task was enqueued there.
-    Visit = 31,
+    Visit = 27,
     /// now, lane, ms.
-    Hold = 32,
+    Hold = 28,
     /// A preset's number, of [`crate::PRESET_NAMES`] -> its row; 0 numbers: there is none.
-    Preset = 33,
+    Preset = 29,
     /// attempt, r32, phase, previousDelayMs, a policy's row -> ms of the wait before that retry.
-    Delay = 34,
+    Delay = 30,
     /// text: header lines, each a name in lower case, a colon and a value; length, status, failed, now -> delayMs (-1 unusable, NaN
     /// nothing), limitMs, partitioned, asks. `date` and lines that hold `retry-after`, `ratelimit` or `rate-limit` are enough.
-    Said = 35,
+    Said = 31,
     /// text: names to keep, names to deny, each joined by line feeds; their lengths -> 1; 0: the text names the wrong one.
-    HeaderRules = 36,
+    HeaderRules = 32,
     /// text: names joined by line feeds; length -> a class for each.
-    Headers = 37,
+    Headers = 33,
     /// text: values joined by line feeds; length -> for each whether it looks like a secret.
-    Secrets = 38,
+    Secrets = 34,
     /// text: URL; length -> length of the URL without its secrets.
-    StripSecrets = 39,
+    StripSecrets = 35,
     /// text: URL; length -> length of its normal form; none: not absolute http or https.
-    Normalize = 40,
+    Normalize = 36,
     /// text: method, URL, content type, principal, scope, nonce, secret, body; hasPrincipal and their eight lengths -> length of the
     /// key in hex; none: no URL or method.
-    ContentKey = 41,
+    ContentKey = 37,
     /// text: method, URL, content type, body; their lengths -> length of the fingerprint in hex; none: as above.
-    Fingerprint = 42,
+    Fingerprint = 38,
     /// text: JSON; length -> length of its canonical form; none: it is no JSON.
-    CanonicalJson = 43,
+    CanonicalJson = 39,
     /// text; length -> ms of a duration such as `12.5s`; NaN: it is none.
-    Duration = 44,
+    Duration = 40,
     /// now, lane, slot? -> wakeAt, depth, inFlight, room, shutUntil, vacancies, and of a slot its gate's numbers: a line of the trace.
-    State = 45,
+    State = 41,
 }

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
  * The module that decides. It owns an instance of it, carries calls in and answers out, and knows the meaning of none: that is with those who
  * call it.
  *
- * <p>All instances run on one thread of their own, which nobody can interrupt: Chicory gives a call up in the middle when its thread is interrupted, and
+ * <p>All instances run on one thread of their own, which no caller can interrupt: Chicory gives a call up in the middle when its thread is interrupted, and
  * what it leaves behind is no queue any more. The thread makes decisions and nothing else, so those who wait for it wait for microseconds. Work that
  * needs several runs in one piece goes there as a whole, by {@link #inside}.
  */

@@ -40,7 +40,7 @@ import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
     })
 @EnableConfigurationProperties(RedriveProperties.class)
 public class RedriveAutoConfiguration {
-  /** Runs blocking retries. A bean of this name takes its place. It is none for {@code @Async}, nor for whoever asks for any executor. */
+  /** Runs blocking retries. A bean of this name takes its place. It is none for {@code @Async}, nor for a bean that asks for any executor. */
   @Bean(defaultCandidate = false)
   @ConditionalOnMissingBean(name = "redriveTaskExecutor")
   TaskExecutor redriveTaskExecutor(RedriveProperties settings, ObjectProvider<TaskDecorator> decorator) {
