@@ -140,7 +140,7 @@ pub fn next(next: &Next) -> [f64; NextField::ALL.len()] {
     ]
 }
 
-/// What an answer says of when to come again, in four numbers: the wait of a failure from now, in ms, at most 2^53 (-1: something
+/// The waits that an answer asks for, in four numbers: the wait of a failure from now, in ms, at most 2^53 (-1: something
 /// unusable; NaN: nothing); how long nothing is left of its quota (NaN: some is, or nothing was said); 1 where that is one partition's, else
 /// 0; and 1 where the failure asks for another attempt whatever its status says.
 pub fn said(said: &asked::Said) -> [f64; 4] {

@@ -52,7 +52,7 @@ pub fn random_u32() -> Result<u32, JsError> {
     getrandom::u32().map_err(no_entropy)
 }
 
-/// What the header lines of a response say of a wait, as `http/asked.rs` has them, by the numbers of [`codes::said`].
+/// The waits that the header lines of a response ask for, as `http/asked.rs` has them, by the numbers of [`codes::said`].
 #[wasm_bindgen]
 pub fn said(length: usize, status: u32, failed: bool, now: f64) -> Vec<f64> {
     with_text(length, |lines| codes::said(&asked::said(lines, status, failed, Millis::from_f64(now))))
