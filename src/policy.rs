@@ -15,6 +15,7 @@ mod statuses;
 mod strategy;
 mod window;
 
+pub use check::ATTEMPTS;
 pub use fields::{FIELD_COUNT, Field, JitterCode, StrategyCode};
 pub use statuses::{BROAD_CODES, StatusSet};
 pub use strategy::{Jitter, Share, Strategy};
@@ -30,7 +31,7 @@ pub struct PolicyOptions {
     /// 0 exponential, 1 linear, 2 fixed, 3 polynomial, 4 sidekiq, 5 buckets, 6 padded exponential,
     /// 7 spread, 8 table. Default 0. Options that the strategy does not take are checked and ignored.
     pub strategy: Option<f64>,
-    /// Attempts in total, the first one included, `1..=1_000_000`. Default 5.
+    /// Attempts in total, the first one included, `1..=1_000_000`. Default [`ATTEMPTS`].
     pub max_attempts: Option<f64>,
     /// The wait before the first retry; exponential, linear, fixed, spread. Default 500.
     pub initial_delay_ms: Option<f64>,
@@ -38,7 +39,7 @@ pub struct PolicyOptions {
     pub multiplier: Option<f64>,
     /// Longest wait the strategy gives, jitter included; only spread's fresh jitter may pass it,
     /// by its share. A server's own delay may be longer.
-    /// Default 30,000 for exponential and linear, 47,000 for spread, none for the others.
+    /// Default 8,000 for exponential and linear, or `initial_delay_ms` where that is longer; 47,000 for spread, none for the others.
     pub max_delay_ms: Option<f64>,
     /// From the task's creation; an attempt that could not end inside it is not made. Default
     /// `key_ttl_ms`.
@@ -82,6 +83,7 @@ pub struct PolicyOptions {
 pub struct Policy {
     strategy: Strategy,
     cap: Millis,
+    patience: Millis,
     max_attempts: u32,
     total_budget: Millis,
     retry_network_errors: bool,
@@ -102,6 +104,11 @@ impl Policy {
     /// No wait is longer, spread's fresh jitter apart. [`Millis::MAX`]: no cap.
     pub const fn cap(&self) -> Millis {
         self.cap
+    }
+
+    /// No wait that an answer calls for by its meaning is longer: `max_delay_ms` where it is given, else 30 s.
+    pub const fn patience(&self) -> Millis {
+        self.patience
     }
 
     /// The wait that counts as the one before the first retry: the base of the curve, from which

@@ -11,7 +11,7 @@ import (
 // Policy says when to try again, and for how long. The zero value of a field leaves it to the preset; the core checks every field, and
 // [New] gives an [*OptionError] for a wrong one. Durations are whole milliseconds. docs/backoff.md has the curves.
 type Policy struct {
-	// Preset is the policy that the fields below change: "interactive" (5 attempts, from 500 ms, full jitter), "background" (from 1 s to
+	// Preset is the policy that the fields below change: "interactive" (12 attempts, from 500 ms to 8 s, full jitter), "background" (from 1 s to
 	// 10 min, for a day), "aws", "grpc", "svix", "sidekiq" or "zizq". Default: "interactive" for Options.Policy, and "background" for
 	// Options.Background.
 	Preset string

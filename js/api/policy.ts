@@ -48,14 +48,14 @@ export interface RetryPolicy {
   readonly strategy?: BackoffStrategy
   /**
    * Attempts of an awaited call in total, the first included, 1 to 1,000,000; 1 turns retrying off. Enqueued and deferred calls are retried for `totalBudgetMs` however many
-   * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 5, and 1_000_000 in the background
+   * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 12, and 1_000_000 in the background
    */
   readonly maxAttempts?: number
   /** The first wait, before jitter; `maxDelayMs` where that is shorter. @default 500, and 1_000 in the background */
   readonly initialDelayMs?: number
   /** exponential: each wait is this many times the one before. 1, or 1.01 to 100. @default 2 */
   readonly multiplier?: number
-  /** The longest wait of the curve. A longer Retry-After still applies in full. @default 30_000 for exponential and linear, 47_000 for spread, 600_000 in the background, none for the others */
+  /** The longest wait of the curve. A longer Retry-After still applies in full. @default 8_000 for exponential and linear, or `initialDelayMs` where that is longer; 47_000 for spread; 600_000 for these three in the background; none for the others */
   readonly maxDelayMs?: number
   /**
    * The time that a task has from its call on, in milliseconds: an attempt that could not end within it is not made. At most `keyTtlMs`, with

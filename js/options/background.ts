@@ -9,6 +9,9 @@ import { type PolicyPair, policyDefaults, type ResolvedPolicy, UNLIMITED } from 
 import { isOfCurve } from './policy-rules.ts'
 import type { TaskOptions } from './task-options.ts'
 
+/** The longest wait of a curve that grows, or its first one where that is longer. */
+const LONGEST_MS = 600_000
+
 /** The fields in which calls in the background differ, where the user gives none of a curve: those of `presets.background`. */
 const BACKGROUND: Partial<ResolvedPolicy> = {
   strategy: 'spread',
@@ -16,24 +19,21 @@ const BACKGROUND: Partial<ResolvedPolicy> = {
   initialDelayMs: 1_000,
   // a task waits for half of what the outage has lasted at most, and not for all of it
   multiplier: 1.5,
-  maxDelayMs: 600_000,
+  maxDelayMs: LONGEST_MS,
 }
 
 /** One for all calls of a policy: the core keeps it for them. */
 const known = new WeakMap<object, ResolvedPolicy>()
+/** Likewise of a policy without its attempts. */
+const timed = new WeakMap<object, ResolvedPolicy>()
 
 /**
  * A field of a curve means the curve that its user sees in an awaited call: with one of them both have that curve, as a `maxDelayMs` of
- * exponential waits says nothing about spread ones.
+ * exponential waits says nothing about spread ones. Where it is not given, that of an awaited call fits into its half minute, and this one into a day.
  */
 export function backgroundOf({ given }: Pick<PolicyPair, 'given'>): ResolvedPolicy {
-  const policy = known.get(given) ?? backgroundWith(given)
-  known.set(given, policy)
-  return policy
+  return once(known, given, given)
 }
-
-/** Likewise of `given` without its attempts. */
-const timed = new WeakMap<object, Partial<RetryPolicy>>()
 
 /**
  * The policy of a call once it is in the background. `maxAttempts` of a queue's `policy` is how long a caller has to wait, and cuts no work in the background
@@ -45,14 +45,19 @@ export function handedOver({
 }: Pick<PolicyPair, 'given'> & { readonly options?: TaskOptions }): ResolvedPolicy {
   const { maxAttempts = 1, policyId, ...rest } = given
   const isMeant = maxAttempts === 1 || policyId !== undefined || options?.policy?.maxAttempts !== undefined
-  if (isMeant) return backgroundOf({ given })
-  const without = timed.get(given) ?? rest
-  timed.set(given, without)
-  return backgroundOf({ given: without })
+  return isMeant ? backgroundOf({ given }) : once(timed, given, rest)
+}
+
+function once(from: typeof known, key: object, given: Partial<RetryPolicy>): ResolvedPolicy {
+  const policy = from.get(key) ?? backgroundWith(given)
+  from.set(key, policy)
+  return policy
 }
 
 function backgroundWith(given: Partial<RetryPolicy>): ResolvedPolicy {
   const isShaped = Object.keys(given).some(isOfCurve)
-  const base = isShaped ? { ...policyDefaults, maxAttempts: UNLIMITED } : { ...policyDefaults, ...BACKGROUND }
-  return filled(base, given)
+  const { strategy = 'exponential', initialDelayMs = 0 } = given
+  const grows = ['exponential', 'linear', 'spread'].includes(strategy)
+  const shaped = { maxAttempts: UNLIMITED, ...(grows && { maxDelayMs: Math.max(LONGEST_MS, initialDelayMs) }) }
+  return filled({ ...policyDefaults, ...(isShaped ? shaped : BACKGROUND) }, given)
 }

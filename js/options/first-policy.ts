@@ -4,6 +4,7 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
+import { DEFAULT_ATTEMPTS } from '../core/generated/codes.ts'
 
 /** A policy with those defaults filled in by which a first attempt is made. */
 export interface FirstPolicy extends Omit<RetryPolicy, 'retryableStatusCodes'> {
@@ -16,7 +17,7 @@ export interface FirstPolicy extends Omit<RetryPolicy, 'retryableStatusCodes'> {
 /** Defaults of an awaited call's policy. That of `attemptTimeoutMs` depends on the body. */
 export const FIRST: FirstPolicy = {
   policyId: 'default',
-  maxAttempts: 5,
+  maxAttempts: DEFAULT_ATTEMPTS,
   retryableStatusCodes: Object.freeze([408, 429, 502, 503, 504]),
   retryNetworkErrors: true,
   retryTimeouts: true,

@@ -5,6 +5,7 @@
  */
 
 import type { GivenPolicy } from '../api/policy.ts'
+import { DEFAULT_ATTEMPTS } from '../core/generated/codes.ts'
 
 /**
  * Complete policies by name: `interactive` and `background`, which a queue follows by default, and schedules that others have published.
@@ -19,13 +20,14 @@ import type { GivenPolicy } from '../api/policy.ts'
 export const presets: Readonly<
   Record<'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', GivenPolicy>
 > = {
-  /** A call whose caller waits: 5 attempts, exponential from 500 ms with full jitter, within `waitMs`. */
+  /** A call whose caller waits: 12 attempts, exponential from 500 ms to 8 s with full jitter, within `waitMs`. */
   interactive: {
     policyId: 'interactive',
     strategy: 'exponential',
-    maxAttempts: 5,
+    maxAttempts: DEFAULT_ATTEMPTS,
     initialDelayMs: 500,
     multiplier: 2,
+    maxDelayMs: 8_000,
     jitterType: 'FULL',
   },
   /** Calls in the background, by `enqueue`, `mode: 'defer'` or a Worker's 202: from 1 s up to 10 min, for as long as their key is safe. */

@@ -102,7 +102,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Sends a request as the global `fetch` does, and again if it fails for a passing reason: up to 5 attempts within 30 s (`waitMs`).
+   * Sends a request as the global `fetch` does, and again if it fails for a passing reason: up to 12 attempts within 30 s (`waitMs`).
    * Resolves with the server's answer, whatever its status, or rejects with the error that `fetch` would have thrown. A call that
    * was given up ends with its last answer or error, which then has `redrive: { taskId, reason }`.
    *

@@ -41,7 +41,7 @@ impl Promise {
         let field = |index: usize, default: f64| spec.fields[index].unwrap_or(default) as u64;
         Promise {
             spec: spec.clone(),
-            max_attempts: field(1, 5.0) as u32,
+            max_attempts: field(1, 12.0) as u32,
             budget: field(5, field(17, day) as f64),
             estimate: spec.fields[15].map(|ms| ms as u64),
             max_server: field(16, day),

@@ -34,11 +34,11 @@ impl Range {
         ms >= self.low * (1.0 - 1e-9) - self.slack && ms <= self.high * (1.0 + 1e-9) + self.slack
     }
 
-    /// No less than the patience that an answer calls for: from a second, doubled up to `cap`, each time up to twice that. The policy's
-    /// own cap holds.
+    /// No less than the patience that an answer calls for: from a second, doubled up to `cap`, each time up to twice that. A cap that the
+    /// policy names holds.
     pub fn at_least(self, n: u32, cap: f64, spec: &Spec) -> Range {
         let step = 1000.0 * 2_f64.powi(n.min(30) as i32 - 1);
-        let most = cap.min(cap_of(spec));
+        let most = cap.min(spec.fields[4].unwrap_or(30_000.0));
         let (low, high) = (self.low.max(step.min(most)), self.high.max((2.0 * step).min(most)));
         Range { low, high, slack: 1.0 }
     }
@@ -50,7 +50,7 @@ impl Range {
 
 fn cap_of(spec: &Spec) -> f64 {
     spec.fields[4].unwrap_or(match spec.fields[0].unwrap_or(0.0) as u32 {
-        0 | 1 => 30_000.0,
+        0 | 1 => spec.fields[2].unwrap_or(500.0).max(8_000.0),
         7 => 47_000.0,
         _ => f64::INFINITY,
     })

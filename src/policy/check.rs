@@ -11,10 +11,14 @@ use super::{Jitter, LONGEST_MS, Policy, PolicyOptions, Share, StatusSet, Strateg
 use crate::error::PolicyError;
 use crate::time::Millis;
 
+/// Attempts of a call unless said otherwise: enough for an outage of 20 s, within the half minute that a caller waits (docs/adr/0099).
+pub const ATTEMPTS: u32 = 12;
 /// One day.
 const DAY: u64 = 86_400_000;
-/// Longest wait of exponential and linear unless said otherwise.
-const DEFAULT_CAP: u64 = 30_000;
+/// Longest wait of exponential and linear unless said otherwise, or their first one where that is longer: a caller waits for 30 s.
+const DEFAULT_CAP: u64 = 8_000;
+/// Longest wait that an answer calls for by its meaning, unless the longest one of the curve is given.
+const PATIENCE: u64 = 30_000;
 /// Longest wait of spread: 47 s shares no small ratio with a minute, so waits on the cap do not fall into
 /// step with what happens every minute anyway.
 const SPREAD_CAP: u64 = 47_000;
@@ -140,14 +144,15 @@ impl Policy {
         }
         let default_cap = match strategy {
             Strategy::Curved(Curve { growth: Growth::Fixed, .. }, _) => Millis::MAX.get(),
-            Strategy::Curved(..) => DEFAULT_CAP,
+            Strategy::Curved(Curve { base, .. }, _) => base.get().max(DEFAULT_CAP),
             Strategy::Spread(..) => SPREAD_CAP,
             _ => Millis::MAX.get(),
         };
         let mut policy = Policy {
             strategy,
             cap: row.ms(Field::MaxDelayMs, default_cap),
-            max_attempts: row.or(Field::MaxAttempts, 5.0) as u32,
+            patience: row.ms(Field::MaxDelayMs, PATIENCE),
+            max_attempts: row.or(Field::MaxAttempts, f64::from(ATTEMPTS)) as u32,
             total_budget,
             retry_network_errors: row.or(Field::RetryNetworkErrors, 1.0) > 0.0,
             retry_timeouts: row.or(Field::RetryTimeouts, 1.0) > 0.0,

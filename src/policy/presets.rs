@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 use super::PolicyOptions;
+use super::check::ATTEMPTS;
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -25,13 +26,14 @@ pub fn background() -> PolicyOptions {
     }
 }
 
-/// For a call whose caller waits: 5 attempts from 500 ms, full jitter. The defaults, by name.
+/// For a call whose caller waits: 12 attempts from 500 ms to 8 s, full jitter. The defaults, by name.
 pub fn interactive() -> PolicyOptions {
     PolicyOptions {
         strategy: Some(0.0),
-        max_attempts: Some(5.0),
+        max_attempts: Some(f64::from(ATTEMPTS)),
         initial_delay_ms: Some(500.0),
         multiplier: Some(2.0),
+        max_delay_ms: Some(8_000.0),
         jitter_type: Some(1.0),
         ..PolicyOptions::default()
     }

@@ -303,14 +303,14 @@ impl Queue {
         let curve = backoff::delay(policy, attempts, draw);
         let times =
             |patience: &Patience| if patience.counts { attempts } else { u32::from(task.refunds.all()) };
-        let patient = patience.map(|patience| patience.delay(times(&patience), r32).min(policy.cap()));
+        let patient = patience.map(|patience| patience.delay(times(&patience), r32).min(policy.patience()));
         let curve = curve.max(patient.unwrap_or_default());
         task.previous_delay = curve.into();
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
         let unheard = matches!(ended.outcome, Outcome::NetworkError | Outcome::TimedOut);
         let upload = if unheard { after_upload(task.bytes, attempts) } else { Millis::ZERO };
-        let curve = curve.plus(upload).min(curve.max(policy.cap()));
+        let curve = curve.plus(upload).min(curve.max(policy.patience()));
         let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
         let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };

@@ -1,7 +1,7 @@
 //! Waits that an answer calls for by what it means, where the curve alone would ask again too soon.
 //!
 //! A curve is made for failures that may pass at any moment. Some answers say more: a request that is still processed ends
-//! when its work does, and a limit ends with its window. Asked by the curve, five attempts are spent before either does. So
+//! when its work does, and a limit ends with its window. Asked by the curve, a call spends its attempts before either does. So
 //! such an answer has a wait of its own: from `least`, doubled each time, up to `cap`, and the longer of that and of the
 //! curve's holds. One table says it for every cause.
 #![forbid(unsafe_code)]

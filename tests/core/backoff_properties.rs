@@ -62,8 +62,16 @@ fn range(o: &PolicyOptions, n: u32, previous: Option<f64>) -> (f64, f64) {
     let strategy = o.strategy.unwrap() as u8;
     let n = f64::from(n.max(1));
     let (k, base) = (n - 1.0, o.initial_delay_ms.unwrap());
-    let default =
-        [30_000.0, 30_000.0, UNCOUNTABLE, UNCOUNTABLE, UNCOUNTABLE, UNCOUNTABLE, UNCOUNTABLE, 47_000.0];
+    let default = [
+        base.max(8_000.0),
+        base.max(8_000.0),
+        UNCOUNTABLE,
+        UNCOUNTABLE,
+        UNCOUNTABLE,
+        UNCOUNTABLE,
+        UNCOUNTABLE,
+        47_000.0,
+    ];
     let cap = o.max_delay_ms.unwrap_or_else(|| *default.get(usize::from(strategy)).unwrap_or(&UNCOUNTABLE));
     let grown = |k: f64| if base == 0.0 { 0.0 } else { (base * o.multiplier.unwrap().powf(k)).min(cap) };
     let cut = |low: f64, high: f64| (low.min(cap), high.min(cap));

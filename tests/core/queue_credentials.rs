@@ -25,7 +25,7 @@ fn with_credentials(rig: &mut Rig) -> u32 {
 
 #[test]
 fn missing_credentials_are_asked_for_less_and_less_often() {
-    let mut rig = setup(json!({ "strategy": "exponential", "maxAttempts": 1 }));
+    let mut rig = setup(json!({ "strategy": "exponential", "maxDelayMs": 30_000, "maxAttempts": 1 }));
     let slot = rig.add();
     let mut waited = Vec::new();
     for _ in 0..20 {

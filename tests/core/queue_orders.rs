@@ -69,7 +69,7 @@ fn s19_a_head_that_fails_keeps_its_place_through_all_its_attempts() {
     let (mut rig, order) = ordered();
     let [first, second, _] = three(&mut rig, order);
     assert_eq!(rig.starts(), [first]);
-    for attempt in 1..5 {
+    for attempt in 1..redrive::policy::ATTEMPTS {
         assert_eq!(rig.answer(first, 503), retry_in(1000), "{attempt}");
         assert_eq!(rig.starts(), NOTHING, "nobody overtakes it");
         rig.wait(1000);

@@ -30,8 +30,8 @@ test('an enqueued call is tried again like any other, far beyond waitMs', async 
   const { queue, server, clock } = await setup({ policy: { initialDelayMs: 30_000 } })
   always(server, 503, 3)
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', redrive: { waitMs: 1 } })
-  await clock.advance(90_000)
-  expect(gaps(server)).toEqual([30_000, 30_000, 30_000])
+  await clock.advance(210_000)
+  expect(gaps(server)).toEqual([30_000, 60_000, 120_000])
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 4 })
 })
 

@@ -126,9 +126,9 @@ test('without waitMs the caller waits 30 s at most', async () => {
   const { queue, server, clock } = await setup({ policy: { maxAttempts: 10 } })
   always(server, 503)
   const answer = queue.fetch(ORDERS)
-  await clock.advance(15_000) // 1 + 2 + 4 + 8; the next wait would end at 31 s
+  await clock.advance(23_000) // 1 + 2 + 4 + 8 + 8; the next wait would end at 31 s
   expect(markOf(await answer)).toMatchObject({ reason: 'wait_exceeded' })
-  expect(server.hits).toBe(5)
+  expect(server.hits).toBe(6)
 })
 
 test.each<[reason: string, redrive: object, headers: Record<string, string>]>([

@@ -5,7 +5,7 @@ import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock } from '../../js/testing.ts'
 import { bySize } from '../size.ts'
-import { closeNow, ORDERS } from './setup.ts'
+import { closeNow, ORDERS, watch } from './setup.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 
 const SECOND_MS = 1_000
@@ -55,6 +55,28 @@ async function pass(clock: FakeClock, ms: number, done: () => boolean = () => fa
     for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+/** With no option set. Each seed has waits of its own. */
+test.each([1, 5, 10, 20])('a call that is alone outlasts an outage of %i s, with few requests', async (seconds) => {
+  for (let seed = 1n; seed <= bySize(25, 200); seed++) {
+    const clock = fakeClock()
+    const back = clock.now() + seconds * SECOND_MS
+    let visits = 0
+    const fetch: typeof globalThis.fetch = async () => {
+      visits++
+      if (clock.now() >= back) return new Response()
+      if (seed % 2n) throw new TypeError('fetch failed')
+      return new Response(null, { status: 503 })
+    }
+    const queue = new RetryQueue({ clock, fetch, seed })
+    await queue.ready
+    const call = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(30 * SECOND_MS)
+    expect(call.value, `seed ${seed}: ${call.error}`).toMatchObject({ status: 200 })
+    expect(visits).toBeLessThanOrEqual(12)
+    await closeNow(queue, clock)
+  }
+})
 
 describe.each(HOSTS)('%s', (_, host) => {
   test('flush() has one attempt see at once whether the server is back, and then all go', async () => {

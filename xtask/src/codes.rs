@@ -11,7 +11,7 @@ use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, LET_IN, NextField, S
 use redrive::gates::{Comeback, Entry, OnStorm, WhenOpen};
 use redrive::headers;
 use redrive::outcome::{Flags, Outcome, Reason};
-use redrive::policy::{Field, JitterCode, StrategyCode};
+use redrive::policy::{ATTEMPTS, Field, JitterCode, StrategyCode};
 use redrive::queue::{
     BATCH, CHANCE, Cancelled, Carry, Facts, Gate, LOOKED_AT, MOST_REFUNDS, NextKind, ReleaseCause,
 };
@@ -51,6 +51,7 @@ fn items() -> Vec<Item> {
         "CHANCE_MS",
         CHANCE.get() as u32,
     );
+    number(&mut out, "Attempts of a call, unless its policy says otherwise.", "DEFAULT_ATTEMPTS", ATTEMPTS);
     constants(&mut out, "How one attempt ended.", "OUTCOME", Outcome::NAMES);
     list(&mut out, "What follows an attempt: the answers of `settle`.", "NEXT_KINDS", NextKind::NAMES, snake);
     list(&mut out, "Why an attempt was given back.", "RELEASE_CAUSES", ReleaseCause::NAMES, snake);

@@ -43,11 +43,11 @@ func newCounter() *counter {
 	return &counter{base: http.DefaultTransport.(*http.Transport).Clone()}
 }
 
-// ours and theirs are clients as their users make them, with short waits. 5 attempts are the default of both.
+// ours and theirs are clients as their users make them, with short waits. Both make 5 attempts, the default of theirs.
 func ours(t testing.TB, base http.RoundTripper) *http.Client {
 	t.Helper()
 	queue, err := redrive.New(redrive.Options{
-		Policy: redrive.Policy{InitialDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+		Policy: redrive.Policy{MaxAttempts: 5, InitialDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ const RULES: Rules<ServiceConfigOptions> = { methods: list(METHOD), warn: flag }
 /** Clients treat more as 5. */
 const MAX_ATTEMPTS = 5
 /** The core's default for exponential waits. */
-const MAX_DELAY_MS = 30_000
+const MAX_DELAY_MS = 8_000
 /** More seconds are no number of 32 bits to grpc-js: 68 years. */
 const MAX_TIMEOUT_MS = 2 ** 31 * 1_000 - 1
 
@@ -111,11 +111,9 @@ export function serviceConfig(policy: Partial<RetryPolicy>, options: ServiceConf
   const resolved = resolvePolicy(policy)
   for (const field of Object.keys(REFUSALS) as (keyof Refusals)[]) assertSaid(field, policy)
   const retryPolicy = resolved.maxAttempts === 1 ? {} : { retryPolicy: retryPolicyOf(policy, resolved) }
-  const cut = resolved.maxAttempts > MAX_ATTEMPTS
-  if (cut && warn) {
-    console.warn(
-      `redrive/grpc: maxAttempts ${resolved.maxAttempts} is ${MAX_ATTEMPTS} in a gRPC client, which knows no more`,
-    )
+  const { maxAttempts = 1 } = policy
+  if (maxAttempts > MAX_ATTEMPTS && warn) {
+    console.warn(`redrive/grpc: maxAttempts ${maxAttempts} is ${MAX_ATTEMPTS} in a gRPC client, which knows no more`)
   }
   return { methodConfig: [{ name: methods?.map(methodOf) ?? [{}], ...timeoutOf(policy), ...retryPolicy }] }
 }

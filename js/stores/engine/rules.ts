@@ -20,10 +20,8 @@ import {
   type Turn,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import { DEFAULT_ATTEMPTS } from '../../core/generated/codes.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
-
-/** The default of js/options/policy.ts, which no store should have to load; a resolved policy says it. */
-export const ATTEMPTS = 5
 
 /** RFC 9110, 9.2.2: doing it twice is doing it once. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -46,7 +44,7 @@ const isNumber = (value: unknown): boolean => typeof value === 'number'
 
 /** All attempts that the policy allows are counted. */
 export function isSpent(task: { readonly attemptNumber: number; readonly policy: RetryPolicy }): boolean {
-  return task.attemptNumber >= (task.policy.maxAttempts ?? ATTEMPTS)
+  return task.attemptNumber >= (task.policy.maxAttempts ?? DEFAULT_ATTEMPTS)
 }
 
 /** An attempt may still start at the deadline itself, as in the core. */

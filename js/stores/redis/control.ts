@@ -4,9 +4,9 @@ import type { Buffer } from 'node:buffer'
 import type { RetryPolicy } from '../../api/policy.ts'
 import type { TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason } from '../../api/task.ts'
+import { DEFAULT_ATTEMPTS } from '../../core/generated/codes.ts'
 import { DAY_MS } from '../../platform/clock.ts'
 import { recordOf } from '../engine/parts.ts'
-import { ATTEMPTS } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
 import { idBytes, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
@@ -130,7 +130,7 @@ function changeOf(
   const task = row && storedTask(row)
   if (!row || !task) return undefined
   const policy = policies.find(({ policyId }) => policyId === task.policy.policyId) ?? task.policy
-  const { keyTtlMs = DAY_MS, totalBudgetMs = keyTtlMs, maxAttempts = ATTEMPTS } = policy
+  const { keyTtlMs = DAY_MS, totalBudgetMs = keyTtlMs, maxAttempts = DEFAULT_ATTEMPTS } = policy
   const shared = sharedOf(task, recordOf({ ...task, policy }))
   const has = (record: Shared): boolean => session.has(record)
   const isKeyed = task.idempotencyKey !== null && !acceptDuplicateRisk

@@ -3,9 +3,10 @@
 import { Buffer } from 'node:buffer'
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
+import { DEFAULT_ATTEMPTS } from '../../core/generated/codes.ts'
 import { originIn } from '../../options/check.ts'
 import { recordOf } from '../engine/parts.ts'
-import { ATTEMPTS, mayRepeat, orderName, wasSent } from '../engine/rules.ts'
+import { mayRepeat, orderName, wasSent } from '../engine/rules.ts'
 import { storedTask, type TextRow } from '../engine/shown.ts'
 import { foundBody, isSoundRow } from '../engine/sound.ts'
 import { sumOfBytes, sumOfRequest } from '../engine/sums.ts'
@@ -104,7 +105,7 @@ export function argsOf({ task, text, common }: Prepared, isShared: (shared: Shar
     .u40(RANKS - task.priority)
     .f64(task.dueInMs, serverMs, ageMs, task.deadlineInMs)
     .u32(task.attemptNumber)
-    .f64(policy.maxAttempts ?? ATTEMPTS, task.phase, task.previousDelayMs)
+    .f64(policy.maxAttempts ?? DEFAULT_ATTEMPTS, task.phase, task.previousDelayMs)
     .u32(marks, body?.byteLength ?? 0)
     .f64(holdLaneForMs)
     .u32(log.length)

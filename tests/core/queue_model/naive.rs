@@ -412,10 +412,10 @@ impl Naive {
         let mut curve = backoff::delay(&policy, attempts, draw);
         if let Some((times, most)) = patience {
             let step = 1000.0 * f64::from(times.clamp(1, 20) - 1).exp2();
-            curve =
-                curve.max(Millis::new((step * (1.0 + u)) as u64).min(Millis::new(most)).min(policy.cap()));
+            curve = curve
+                .max(Millis::new((step * (1.0 + u)) as u64).min(Millis::new(most)).min(policy.patience()));
         }
-        assert!(curve <= policy.cap(), "S10: {curve:?}");
+        assert!(curve <= policy.patience(), "S10: {curve:?}");
         task.previous = curve.get();
         let now_asked = server == Some(Millis::ZERO) && attempts <= 3 && patience.is_none();
         let curve = ended.delay.unwrap_or(if now_asked { Millis::ZERO } else { curve });

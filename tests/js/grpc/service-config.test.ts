@@ -36,19 +36,21 @@ test('the example of A6', () => {
   })
 })
 
-test('what is not given is the queue’s default', () => {
+test('what is not given is the queue’s default, without a warning', () => {
+  const warn = vi.spyOn(console, 'warn')
   expect(serviceConfig({}).methodConfig).toEqual([
     {
       name: [{}],
       retryPolicy: {
         maxAttempts: 5,
         initialBackoff: '0.500000000s',
-        maxBackoff: '30s',
+        maxBackoff: '8s',
         backoffMultiplier: 2,
         retryableStatusCodes: ['RESOURCE_EXHAUSTED', 'UNAVAILABLE'],
       },
     },
   ])
+  expect(warn).not.toHaveBeenCalled()
 })
 
 test('the longest wait is the core’s default', async () => {

@@ -30,7 +30,7 @@ public final class RetryPolicy {
     this.statuses = statuses;
   }
 
-  /** For a caller that waits: at most 5 attempts, waits of up to 0.5, 1, 2 and 4 s. The default of a queue. */
+  /** For a caller that waits: at most 12 attempts, waits of up to 0.5, 1, 2, 4 and then 8 s. The default of a queue. */
   public static RetryPolicy interactive() {
     return preset("interactive");
   }
