@@ -32,7 +32,7 @@ var (
 
 // OptionError is a wrong option. Nothing was sent.
 type OptionError struct {
-	// Option is the name of the option, such as "Options.Concurrency" or "Policy.maxAttempts".
+	// Option is the name of the option, such as "Options.Concurrency" or "Options.Policy.MaxAttempts".
 	Option string
 	// Reason says what was expected, and what was given.
 	Reason string

@@ -11,21 +11,21 @@ import (
 
 func TestWrongOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	for option, options := range map[string]Options{
-		"Options.Concurrency":                 {Concurrency: 10_001},
-		"Options.PerOrigin":                   {PerOrigin: -1},
-		"Options.Capacity":                    {Capacity: 1_000_001},
-		"Options.CapacityBytes":               {CapacityBytes: -1},
-		"Options.Wait":                        {Wait: -time.Second},
-		"Options.Policy.maxAttempts":          {Policy: Policy{MaxAttempts: -1}},
-		"Options.Policy.multiplier":           {Policy: Policy{Multiplier: 1.001}},
-		"Options.Policy.Preset":               {Policy: Policy{Preset: "hasty"}},
-		"Options.Policy.Strategy":             {Policy: Policy{Strategy: "guess"}},
-		"Options.Policy.Jitter":               {Policy: Policy{Jitter: "full"}},
-		"Options.Policy.initialDelayMs":       {Policy: Policy{InitialDelay: 1500 * time.Microsecond}},
-		"Options.Policy.totalBudgetMs":        {Policy: Policy{TotalBudget: 48 * time.Hour}},
-		"Options.Background.delaysMs":         {Background: Policy{Strategy: "table"}},
-		"Options.Policy.retryableStatusCodes": {Policy: Policy{StatusCodes: []int{99}}},
-		"Service.URL":                         {Service: &Service{URL: "127.0.0.1:7733"}},
+		"Options.Concurrency":         {Concurrency: 10_001},
+		"Options.PerOrigin":           {PerOrigin: -1},
+		"Options.Capacity":            {Capacity: 1_000_001},
+		"Options.CapacityBytes":       {CapacityBytes: -1},
+		"Options.Wait":                {Wait: -time.Second},
+		"Options.Policy.MaxAttempts":  {Policy: Policy{MaxAttempts: -1}},
+		"Options.Policy.Multiplier":   {Policy: Policy{Multiplier: 1.001}},
+		"Options.Policy.Preset":       {Policy: Policy{Preset: "hasty"}},
+		"Options.Policy.Strategy":     {Policy: Policy{Strategy: "guess"}},
+		"Options.Policy.Jitter":       {Policy: Policy{Jitter: "full"}},
+		"Options.Policy.InitialDelay": {Policy: Policy{InitialDelay: 1500 * time.Microsecond}},
+		"Options.Policy.TotalBudget":  {Policy: Policy{TotalBudget: 48 * time.Hour}},
+		"Options.Background.Delays":   {Background: Policy{Strategy: "table"}},
+		"Options.Policy.StatusCodes":  {Policy: Policy{StatusCodes: []int{99}}},
+		"Service.URL":                 {Service: &Service{URL: "127.0.0.1:7733"}},
 	} {
 		_, err := New(options)
 		var wrong *OptionError

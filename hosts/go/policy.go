@@ -80,6 +80,13 @@ func (p *heldPolicy) attemptLimitMs(bytes int64) float64 {
 	return p.timeoutMs
 }
 
+// goNames replaces the core's names of the fields of a [Policy].
+var goNames = strings.NewReplacer(
+	"maxAttempts", "MaxAttempts", "multiplier", "Multiplier", "initialDelayMs", "InitialDelay", "maxDelayMs", "MaxDelay",
+	"totalBudgetMs", "TotalBudget", "maxRetryAfterMs", "MaxRetryAfter", "keyTtlMs", "KeyTTL", "attemptTimeoutMs", "AttemptTimeout",
+	"delaysMs", "Delays", "retryableStatusCodes", "StatusCodes",
+)
+
 // hold has the core check and keep the policy. place is the option that it stands in.
 func (p Policy) hold(c *core, place, preset string) (heldPolicy, error) {
 	row, err := p.row(c, place, preset)
@@ -88,7 +95,7 @@ func (p Policy) hold(c *core, place, preset string) (heldPolicy, error) {
 	}
 	answer := c.ask(opPolicy, row...)
 	if answer[0] == none {
-		option, reason, _ := strings.Cut(c.readText(answer[1]), ": ")
+		option, reason, _ := strings.Cut(goNames.Replace(c.readText(answer[1])), ": ")
 		return heldPolicy{}, &OptionError{place + "." + option, reason}
 	}
 	held := heldPolicy{handle: answer[0], timeoutMs: row[fieldOf("attemptTimeoutMs")]}

@@ -26,7 +26,7 @@ const REDRIVE_ONE_RULES: Rules<Pick<RedriveAllOptions, 'acceptDuplicateRisk' | '
   ...SCOPE_RULES,
 }
 
-const ID = { ...text, expected: 'the id of a task; purgeAll() deletes all' }
+const ID = { ...text, expected: 'the id of a task' }
 
 /** Ids that a store is asked about at once where no rate was asked for. */
 const AT_ONCE = 100
@@ -54,6 +54,7 @@ export class DeadLetterManager implements DeadLetters {
     taskId: string,
     options: ScopeOptions & { readonly acceptDuplicateRisk?: boolean } = {},
   ): Promise<RetryTask> {
+    follow('deadLetters.redrive', taskId, ID)
     check('deadLetters.redrive', options, REDRIVE_ONE_RULES)
     const of = scopeOf(this.#runner.host, options)
     const acceptDuplicateRisk = options.acceptDuplicateRisk === true

@@ -113,18 +113,18 @@ function parkedFor({ data }: AttemptLog): string {
     : 'parked until resume() or setPrincipal()'
 }
 
-/** Words for why an attempt never left. */
-const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
-  ['unauthorized', 'its credentials were refused'],
-  ['credentials_failed', 'credentials failed'],
-  ['sign_failed', 'sign() failed'],
-  ['credentials_missing', '`credentials` did not give a header it needs'],
-  ['offline', 'there is no network'],
-  ['paused', 'paused meanwhile'],
-  ['principal', 'another principal is current'],
-  ['page_hidden', 'its page was put away'],
-  ['closing', 'its queue was closed'],
-  ['lease', 'its lease was lost, or its body could not be read'],
+/** Words for an attempt that was given back: those of the last five may have left. */
+const GIVEN_BACK: ReadonlyMap<ReleaseCause, string> = new Map([
+  ['unauthorized', 'not sent, its credentials were refused'],
+  ['credentials_failed', 'not sent, credentials failed'],
+  ['sign_failed', 'not sent, sign() failed'],
+  ['credentials_missing', 'not sent, `credentials` did not give a header it needs'],
+  ['offline', 'not sent, there is no network'],
+  ['paused', 'no answer, paused meanwhile'],
+  ['principal', 'no answer, another principal is current'],
+  ['page_hidden', 'no answer, its page was put away'],
+  ['closing', 'no answer, its queue was closed'],
+  ['lease', 'no answer, its lease was lost, or its body could not be read'],
 ])
 
 /** All that browsers say of a refused connection and of a refused preflight. */
@@ -135,10 +135,9 @@ function happened(log: AttemptLog): string {
   const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
   if (log.responseStatus !== null)
     return `${log.responseStatus}${cause === 'in_progress' ? ', still in progress' : ''}${asked}`
-  const why = cause && UNSENT.get(cause)
   if (log.errorMessage !== null)
     return log.errorMessage.replace(BLOCKED, '$& (it is down, or CORS refuses the request)')
-  return `not sent${why ? `, ${why}` : ''}`
+  return (cause && GIVEN_BACK.get(cause)) ?? 'not sent'
 }
 
 /** Words about the last attempt of an ended task; none where it ended without one. */

@@ -92,7 +92,7 @@ function dataOf(entry: HistoryEntry): DecisionData {
 /** "503, Retry-After 120 s: next at 14:03:10" (UTC). */
 function decisionOf(entry: HistoryEntry): string {
   const { status, error, serverDelayMs, next, startedAt, durationMs, delayMs } = entry
-  const happened = status ? String(status) : (error ?? 'not sent')
+  const happened = status ? String(status) : (error ?? 'no answer')
   return `${happened}${serverWait(serverDelayMs)}: ${next}${delayMs === undefined ? '' : ` at ${timeOf(startedAt + durationMs + delayMs)}`}`
 }
 

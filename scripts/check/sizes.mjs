@@ -93,7 +93,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 107_340,
+    limit: 107_370,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server

@@ -102,6 +102,17 @@ export const inspectorScenes = [
         .waitFor()
     },
   },
+  ...['redrive', 'delete'].map((act) => ({
+    name: `inspector-${act}`,
+    body: inspector,
+    ready: async (page) => {
+      await filled(page)
+      await tab(page, /^Tasks/)
+      await page.getByRole('button', { name: /^dead letters/ }).click()
+      await page.getByRole('button', { name: new RegExp(`^${act} all`, 'i') }).click()
+      await page.getByRole('dialog').waitFor()
+    },
+  })),
   {
     name: 'inspector-empty',
     body: inspector,

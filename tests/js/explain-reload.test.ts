@@ -41,7 +41,7 @@ test('S1 a queue that closes gives its attempt back, and says so', async () => {
   const decisions = await afterReload(scene, first, taskId)
   expect(decisions[1]).toMatchObject({
     kind: 'released',
-    text: 'not sent, its queue was closed; given back, not counted; due again at once',
+    text: 'no answer, its queue was closed; given back, not counted; due again at once',
     data: { cause: 'closing', counted: false, attemptNumber: 1 },
   })
 })

@@ -43,13 +43,15 @@ const WRONG: readonly (readonly [question: string, ask: (queue: RetryQueue) => P
     (queue) => queue.deadLetters.redriveAll({ perSecond: 0 }),
     'redriveAll.perSecond: expected',
   ],
-  ...[undefined, null, { taskId: undefined }].map(
-    (id) =>
-      [
-        `deadLetters.purge(${JSON.stringify(id)})`,
-        (queue: RetryQueue) => queue.deadLetters.purge(id as never),
-        'deadLetters.purge: expected the id of a task',
-      ] as const,
+  ...(['purge', 'redrive'] as const).flatMap((method) =>
+    [undefined, null, { taskId: undefined }].map(
+      (id) =>
+        [
+          `deadLetters.${method}(${JSON.stringify(id)})`,
+          (queue: RetryQueue) => queue.deadLetters[method](id as never),
+          `deadLetters.${method}: expected the id of a task`,
+        ] as const,
+    ),
   ),
   [
     'deadLetters.purgeAll({ x: 1 })',

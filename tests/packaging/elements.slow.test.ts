@@ -34,7 +34,7 @@ const look = () => {
 }
 look()
 `
-const expected = { isOurs: true, title: '100 tasks that fail together', rows: 4 }
+const expected = { isOurs: true, title: '100 tasks that fail together', rows: 10 }
 
 const browser = duringTests(() => launch())
 

@@ -51,7 +51,7 @@ function redrivePart(count: number): Drawn {
     <p>Each goes with its key and its history, and its attempts are counted anew.</p>
     <label>At most <input name="rate" type="number" min="0.01" max="1000" step="any" value="10" /> a second</label>
     <p class="soft">Leave it empty to redrive all at once; the limits of the queue hold anyway.</p>
-    <label><input name="risk" type="checkbox" /> also those whose key the target may have forgotten: it may do the work twice</label>
+    <label><input name="risk" type="checkbox" /> Also those whose key the target may have forgotten: it may do the work twice</label>
     ${buttons(`Redrive ${grouped(count)}`, 'main')}`
 }
 
@@ -64,7 +64,7 @@ function purgePart(asking: Exclude<Asking, { type: 'redriveAll' }>): Drawn {
   }
   const { count } = asking
   return html`<h2 id="asked">Delete ${plural(count, 'dead letter')}?</h2>
-    <p>Their requests are lost, and none is tried again. Where there are others than that many, nothing is deleted.</p>
+    <p>Their requests are lost, and none is tried again. If there are more or fewer by then, nothing is deleted.</p>
     <label>Type ${count} to confirm <input name="count" required autofocus inputmode="numeric" autocomplete="off" pattern=${`${count}`} title="The number ${count}" /></label>
     ${buttons(`Delete ${grouped(count)}`, 'danger', true)}`
 }

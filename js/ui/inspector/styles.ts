@@ -281,6 +281,7 @@ export const inspectorStyles: CSSResult = css`
   }
   dialog input:not([type='checkbox']) {
     width: 8em;
+    margin: 0 4px;
   }
   .end {
     justify-content: end;

@@ -135,7 +135,7 @@ describe('actions', () => {
     })
     await tab.page.getByRole('button', { name: 'Redrive all…' }).click()
     await tab.page.getByLabel('a second').fill('2.5')
-    await tab.page.getByLabel('also those whose key').check()
+    await tab.page.getByLabel('Also those whose key').check()
     await tab.page.getByRole('button', { name: 'Redrive 10' }).click()
     await tab.says('0 of 10 redriven')
     expect(await tab.page.getByRole('progressbar').getAttribute('max')).toBe('10')

@@ -51,7 +51,7 @@ describe.each(engines)('%s', (_, start) => {
   test.each([
     ['spread', spread, 100, 1],
     ['sidekiq', presets.sidekiq, 100, 7],
-    ['five attempts', presets.interactive, 1_000, 3],
+    ['twelve attempts', presets.interactive, 1_000, 3],
     ['so many that they are a raster', spread, 30_000, 2],
   ] as const)('crowd, %s', async (_, policy, jobs, seed) => {
     const crowd = await simulated<Plain<CrowdAnswer>>('crowd', ...row(policy), '--jobs', `${jobs}`, '--seed', `${seed}`)
@@ -178,7 +178,7 @@ describe.each(engines)('%s', (_, start) => {
       await tab.run(`void (${LAB}.view = 'crowd')`)
       await until(tab, `${LAB}.shadowRoot.querySelector('[role=alert]') !== null`)
       await tab.run(`void (${LAB}.view = 'curve')`)
-      expect((await shown(tab, 'Waits')).rows).toHaveLength(4)
+      expect((await shown(tab, 'Waits')).rows).toHaveLength((presets.interactive.maxAttempts ?? 0) - 1)
       expect(await tab.run(`${LAB}.shadowRoot.querySelector('[role=alert]') === null`)).toBe(true)
     })
   })

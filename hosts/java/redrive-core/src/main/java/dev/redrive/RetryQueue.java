@@ -339,7 +339,12 @@ public final class RetryQueue implements AutoCloseable {
     if (action > 0 && action < LET_IN) {
       int change = (int) action - 1;
       String origin = queue.origin(handle);
-      after.add(() -> announce(listener -> listener.circuitChanged(origin, CIRCUITS.get(change / 3), CIRCUITS.get(change % 3))));
+      String from = CIRCUITS.get(change / 3);
+      String to = CIRCUITS.get(change % 3);
+      after.add(() -> {
+        LOG.log(to.equals("OPEN") ? System.Logger.Level.WARNING : System.Logger.Level.INFO, "the circuit of {0} was {1} and is {2}", origin, from, to);
+        announce(listener -> listener.circuitChanged(origin, from, to));
+      });
       return;
     }
     Call<?> call = calls.get((long) handle);
@@ -364,7 +369,11 @@ public final class RetryQueue implements AutoCloseable {
     if (call.isTask) {
       String taskId = call.isDeferred ? call.taskId : null;
       CallEnd end = new CallEnd(call.request, taskId, outcome, reason, call.status(), call.error, millis(ticker.now() - call.createdAt));
-      after.add(() -> announce(listener -> listener.callEnded(end)));
+      boolean isLost = call.isDeferred && outcome.equals("exhausted");
+      after.add(() -> {
+        if (isLost) LOG.log(System.Logger.Level.ERROR, "deferred call {0} to {1} was given up: {2}", taskId, call.request.origin(), reason);
+        announce(listener -> listener.callEnded(end));
+      });
     }
     after.add(call::deliver);
   }

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 /** Against real servers on loopback. */
 @Timeout(60)
 class RetryHttpClientTest {
-  private static final RetryPolicy QUICK = RetryPolicy.interactive().initialDelay(Duration.ofMillis(20));
+  private static final RetryPolicy QUICK = RetryPolicy.interactive().maxAttempts(5).initialDelay(Duration.ofMillis(20));
 
   private final List<AutoCloseable> open = new ArrayList<>();
 

@@ -20,8 +20,11 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,7 +33,10 @@ import org.junit.jupiter.api.Test;
 class RetryQueueTest {
   private static final URI ORDERS = URI.create("https://api.test/orders");
 
+  private static final Logger LOG = Logger.getLogger("dev.redrive");
+
   private final FakeTicker ticker = new FakeTicker();
+  private Handler handler;
   private final List<QueueListener.AttemptEnd> attempts = new ArrayList<>();
   private final List<QueueListener.CallEnd> ends = new ArrayList<>();
   private final List<String> circuits = new ArrayList<>();
@@ -60,6 +66,8 @@ class RetryQueueTest {
   @AfterEach
   void close() {
     queue.close();
+    if (handler != null) LOG.removeHandler(handler);
+    LOG.setUseParentHandlers(true);
   }
 
   /** A server that answers as its script says, with the instants at which it was asked. */
@@ -269,14 +277,47 @@ class RetryQueueTest {
   }
 
   @Test
-  @DisplayName("a call waits at the door of an open circuit, and is let in when the server is back")
+  @DisplayName("a call waits at the door of an open circuit, and is let in when the server is back; the log says so")
   void door() {
+    List<String> log = logged();
     openCircuit(queue);
     List<CompletableFuture<String>> calls = new ArrayList<>();
     for (int i = 0; i < 5; i++) calls.add(queue.call(get(), new Script(200)));
     ticker.advance(10_000);
     for (CompletableFuture<String> each : calls) assertEquals("200 at 1", each.join());
     assertTrue(circuits.contains("https://api.test HALF_OPEN CLOSED"), circuits.toString());
+    assertTrue(log.contains("WARNING: the circuit of https://api.test was CLOSED and is OPEN"), log.toString());
+    assertTrue(log.contains("INFO: the circuit of https://api.test was HALF_OPEN and is CLOSED"), log.toString());
+  }
+
+  @Test
+  @DisplayName("the log says that a deferred call was given up")
+  void deferredInVain() {
+    List<String> log = logged();
+    CompletableFuture<String> call = queue.callOrDefer(get(), new Script(503, 404));
+    String taskId = assertInstanceOf(DeferredException.class, failure(call)).taskId();
+    ticker.advance(10_000);
+    assertTrue(log.contains("SEVERE: deferred call " + taskId + " to https://api.test was given up: not_retryable"), log.toString());
+  }
+
+  /** What the queue logs, into a list in place of the console. */
+  private List<String> logged() {
+    List<String> lines = new ArrayList<>();
+    handler = new Handler() {
+      @Override
+      public void publish(LogRecord line) {
+        lines.add(line.getLevel().getName() + ": " + new SimpleFormatter().formatMessage(line));
+      }
+
+      @Override
+      public void flush() {}
+
+      @Override
+      public void close() {}
+    };
+    LOG.addHandler(handler);
+    LOG.setUseParentHandlers(false);
+    return lines;
   }
 
   @Test
@@ -363,7 +404,7 @@ class RetryQueueTest {
   @Test
   @DisplayName("a listener that throws ends no call")
   void listenerThrows() {
-    Logger.getLogger("dev.redrive").setLevel(Level.OFF);
+    LOG.setLevel(Level.OFF);
     QueueListener wrong = new QueueListener() {
       @Override
       public void attemptEnded(AttemptEnd end) {
@@ -373,7 +414,7 @@ class RetryQueueTest {
     try (RetryQueue other = queue(RetryQueue.builder().listener(wrong))) {
       assertEquals("200 at 1", other.call(get(), new Script(200)).join());
     } finally {
-      Logger.getLogger("dev.redrive").setLevel(null);
+      LOG.setLevel(null);
     }
   }
 

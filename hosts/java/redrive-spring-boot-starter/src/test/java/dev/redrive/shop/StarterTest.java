@@ -63,7 +63,7 @@ class StarterTest {
     shop = new SpringApplicationBuilder(Shop.class).properties(
         "server.port=0", "spring.main.banner-mode=off", "logging.level.root=warn", "management.endpoints.web.exposure.include=redrive",
         "spring.datasource.url=jdbc:h2:mem:shop",
-        "redrive.policy.initialDelayMs=20", "redrive.policy.attemptTimeoutMs=1s", "redrive.deferred-policy.initialDelayMs=20",
+        "redrive.policy.initialDelayMs=20", "redrive.policy.maxAttempts=5", "redrive.policy.attemptTimeoutMs=1s", "redrive.deferred-policy.initialDelayMs=20",
         "redrive.outbox.service=" + service.uri(""), "redrive.outbox.interval=10ms").run();
     shop.getBean(JdbcTemplate.class).execute("create table sales (number int primary key)");
   }
