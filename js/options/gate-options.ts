@@ -42,7 +42,7 @@ export interface RetryBudgetOptions {
   readonly capacity?: number
   /** Tokens that a success brings back. @default 2 */
   readonly perSuccess?: number
-  /** Tokens that a second brings back. @default 0.1 */
+  /** Tokens that a second brings back. @default 1 */
   readonly perSecond?: number
 }
 

@@ -27,7 +27,7 @@ pub struct BudgetRules {
 impl Default for BudgetRules {
     /// The budget of a server or Worker that nothing else was said about.
     fn default() -> BudgetRules {
-        BudgetRules { capacity: 100 * TOKEN, per_success: 2 * TOKEN, per_second: TOKEN / 10 }
+        BudgetRules { capacity: 100 * TOKEN, per_success: 2 * TOKEN, per_second: TOKEN }
     }
 }
 

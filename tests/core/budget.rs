@@ -146,10 +146,10 @@ fn l6_it_names_the_same_moment_whenever_it_is_asked() {
 fn a_part_that_is_no_number_keeps_the_default() {
     let none = f64::NAN;
     let default = BudgetRules::default();
-    assert_eq!(default, BudgetRules::new(100.0, 2.0, 0.1));
+    assert_eq!(default, BudgetRules::new(100.0, 2.0, 1.0));
     assert_eq!(default.with(none, none, none), default);
-    assert_eq!(default.with(1000.0, none, none), BudgetRules::new(1000.0, 2.0, 0.1));
-    assert_eq!(default.with(0.0, 0.2, none), BudgetRules::new(1.0, 0.2, 0.1));
+    assert_eq!(default.with(1000.0, none, none), BudgetRules::new(1000.0, 2.0, 1.0));
+    assert_eq!(default.with(0.0, 0.2, none), BudgetRules::new(1.0, 0.2, 1.0));
 }
 
 #[test]
@@ -303,10 +303,10 @@ fn beside_the_throttle_of_grpc_it_adds_as_little_load_and_loses_fewer_calls() {
     println!("gRPC A6, 10 tokens, 0.2         {throttle:?}");
     println!("budget, 10, 0.2, 0 a second     {without_time:?}");
     println!("budget, 10, 0.2, 0.1 a second   {with_time:?}");
-    println!("budget, 100, 2, 0.1 a second    {as_shipped:?}");
+    println!("budget, 100, 2, 1 a second      {as_shipped:?}");
     // The very rows of the documentation: trace and both are exact.
     assert_eq!(throttle, Tally { retries: [4, 3, 3], lost: 200, waiting: 0 });
     assert_eq!(without_time, Tally { retries: [4, 10, 98], lost: 2, waiting: 106 });
     assert_eq!(with_time, Tally { retries: [4, 13, 201], lost: 3, waiting: 0 });
-    assert_eq!(as_shipped, Tally { retries: [4, 103, 170], lost: 33, waiting: 0 });
+    assert_eq!(as_shipped, Tally { retries: [4, 139, 166], lost: 37, waiting: 0 });
 }

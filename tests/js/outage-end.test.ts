@@ -78,6 +78,28 @@ test.each([1, 5, 10, 20])('a call that is alone outlasts an outage of %i s, with
   }
 })
 
+test('a limit that names no wait loses none of 1,000 calls in ten seconds: 60 answers a second, 429 for the rest', async () => {
+  const clock = fakeClock()
+  const answered = new Map<number, number>()
+  const fetch: typeof globalThis.fetch = async () => {
+    const second = Math.floor(clock.now() / SECOND_MS)
+    const before = answered.get(second) ?? 0
+    if (before >= 60) return new Response(null, { status: 429 })
+    answered.set(second, before + 1)
+    return new Response()
+  }
+  const queue = new RetryQueue({ clock, fetch, seed: 1n, warn: false })
+  onTestFinished(() => closeNow(queue, clock))
+  await queue.ready
+  const statuses: number[] = []
+  for (let i = 0; i < 1_000; i++) {
+    void queue.fetch(ORDERS).then(({ status }) => statuses.push(status))
+    await clock.advance(10)
+  }
+  await clock.advance(30 * SECOND_MS)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1_000)
+})
+
 describe.each(HOSTS)('%s', (_, host) => {
   test('flush() has one attempt see at once whether the server is back, and then all go', async () => {
     const { queue, clock, visits, delivered, back } = await outage(host, 3n)
