@@ -140,7 +140,7 @@ func TestARequestThatCannotBeSentIsNotTriedAgain(t *testing.T) {
 	defer secure.Close()
 	plain := serve(t, answers(200))
 	for name, make := range map[string]func() *http.Request{
-		"a certificate that nobody knows": func() *http.Request { r, _ := http.NewRequest("GET", secure.URL, nil); return r },
+		"an unknown certificate": func() *http.Request { r, _ := http.NewRequest("GET", secure.URL, nil); return r },
 		"plain HTTP in place of TLS": func() *http.Request {
 			r, _ := http.NewRequest("GET", strings.Replace(plain.URL, "http", "https", 1), nil)
 			return r

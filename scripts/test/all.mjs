@@ -108,6 +108,7 @@ export async function begin(names, size) {
   const built = buildAfter(begun)
   const hosts = needs.has('hosts') ? built.then(buildHostsStep) : undefined
   const tarball = needs.has('tarball') ? built.then(() => step('tarball', pack)) : undefined
+  // each suite awaits what it needs, and says why it could not run
   for (const each of [built, hosts, tarball]) each?.catch(() => {})
   return { ...begun, built, hosts, tarball }
 }

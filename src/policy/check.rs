@@ -16,7 +16,7 @@ pub const ATTEMPTS: u32 = 12;
 /// One day.
 const DAY: u64 = 86_400_000;
 /// Longest wait of exponential and linear unless said otherwise, or their first one where that is longer: a caller waits for 30 s.
-const DEFAULT_CAP: u64 = 8_000;
+pub(super) const DEFAULT_CAP: u64 = 8_000;
 /// Longest wait that an answer calls for by its meaning, unless the longest one of the curve is given.
 const PATIENCE: u64 = 30_000;
 /// Longest wait of spread: 47 s shares no small ratio with a minute, so waits on the cap do not fall into

@@ -10,7 +10,7 @@
 #![forbid(unsafe_code)]
 
 use super::PolicyOptions;
-use super::check::ATTEMPTS;
+use super::check::{ATTEMPTS, DEFAULT_CAP};
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -33,7 +33,7 @@ pub fn interactive() -> PolicyOptions {
         max_attempts: Some(f64::from(ATTEMPTS)),
         initial_delay_ms: Some(500.0),
         multiplier: Some(2.0),
-        max_delay_ms: Some(8_000.0),
+        max_delay_ms: Some(DEFAULT_CAP as f64),
         jitter_type: Some(1.0),
         ..PolicyOptions::default()
     }

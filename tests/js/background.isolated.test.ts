@@ -193,7 +193,7 @@ describe.each(Object.entries(recipes))('%s', (_, handOver) => {
   )
 })
 
-test('an awaited call is over with its wait, and what is handed over beside it has none of its limits', async () => {
+test('an awaited call is over with its wait, and a call in the background beside it has none of its limits', async () => {
   const clock = fakeClock()
   const server = away(clock, HOUR_MS)
   const queue = open(clock, server.fetch, { ...NO_GATES })

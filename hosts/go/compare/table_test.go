@@ -43,7 +43,7 @@ func newCounter() *counter {
 	return &counter{base: http.DefaultTransport.(*http.Transport).Clone()}
 }
 
-// ours and theirs are clients as their users make them, with short waits. Both make 5 attempts, the default of theirs.
+// ours and theirs are clients as their users make them, with short waits. Both make 5 attempts, the default of go-retryablehttp.
 func ours(t testing.TB, base http.RoundTripper) *http.Client {
 	t.Helper()
 	queue, err := redrive.New(redrive.Options{
@@ -233,8 +233,8 @@ var rows = []row{
 	}, ours: outcome{0, 1}, theirs: outcome{0, 1}, check: isError(context.Canceled)},
 	{name: "the context ends while the server works", serve: func(int, http.ResponseWriter) { time.Sleep(500 * time.Millisecond) },
 		request: within(100 * time.Millisecond), ours: outcome{0, 1}, theirs: outcome{0, 1}, check: isError(context.DeadlineExceeded)},
-	{name: "nobody listens", isDown: true, ours: outcome{0, 5}, theirs: outcome{0, 5}},
-	{name: "a certificate that nobody knows", isTLS: true, serve: inTurn(200), ours: outcome{0, 1}, theirs: outcome{0, 1}},
+	{name: "the port is closed", isDown: true, ours: outcome{0, 5}, theirs: outcome{0, 5}},
+	{name: "an unknown certificate", isTLS: true, serve: inTurn(200), ours: outcome{0, 1}, theirs: outcome{0, 1}},
 	{name: "another scheme", serve: inTurn(200), request: func(string) *http.Request {
 		request, _ := http.NewRequest("GET", "ftp://127.0.0.1/", nil)
 		return request
