@@ -3,6 +3,7 @@
  * would keep the requests of all others waiting. And what a canonical text holds need not be made anew from its value.
  */
 
+import { afterOthers, SLICE_BYTES } from './in-slices.ts'
 import { invalid, Problem } from './problem.ts'
 
 const QUOTE = 0x22
@@ -12,13 +13,20 @@ const BACKSLASH = 0x5c
 const NEWLINE = 0x0a
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
+/** Bytes that are separated between two breaks: some milliseconds of work. */
+const STRETCH = 16 * SLICE_BYTES
+
 const isBlank = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === NEWLINE || byte === 0x0d || byte === 0x09
 
 /** The lines of a body that hold anything. Throws 'invalid' where there are more than `most`. */
-export function linesOf(bytes: Uint8Array, most: number): Uint8Array[] {
+export async function linesOf(bytes: Uint8Array, most: number): Promise<Uint8Array[]> {
   const lines: Uint8Array[] = []
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = 0, pause = STRETCH; at < bytes.length; at++) {
+    if (at >= pause) {
+      await afterOthers()
+      pause = at + STRETCH
+    }
     if (isBlank(bytes[at])) continue
     const end = bytes.indexOf(NEWLINE, at)
     const to = end < 0 ? bytes.length : end
@@ -35,7 +43,7 @@ const decoder = new TextDecoder()
  * The texts of what is in the list of `{"member":[…]}`. undefined: the body has another form, or is no JSON. It is JSON if each of the texts is.
  * Throws 'invalid' where there are more than `most`.
  */
-export function elementsOf(bytes: Uint8Array, member: string, most: number): Uint8Array[] | undefined {
+export async function elementsOf(bytes: Uint8Array, member: string, most: number): Promise<Uint8Array[] | undefined> {
   let at = 0
   const skip = (): number => {
     while (isBlank(bytes[at])) at++
@@ -52,7 +60,11 @@ export function elementsOf(bytes: Uint8Array, member: string, most: number): Uin
   at += name.length
   if (!take(COLON) || !take(OPEN_LIST)) return undefined
   const texts: Uint8Array[] = []
-  for (let isLast = take(CLOSE_LIST); !isLast; at++) {
+  for (let isLast = take(CLOSE_LIST), pause = STRETCH; !isLast; at++) {
+    if (at >= pause) {
+      await afterOthers()
+      pause = at + STRETCH
+    }
     const from = skip()
     at = endOfValue(bytes, from)
     if (at === from) return undefined

@@ -79,7 +79,7 @@ export async function readBody(
   const isLines = (type ?? bodyTypeOf(request.headers, types)) === LINES_TYPE
   if (lines) {
     if (bytes.length > SLICE_BYTES) await afterOthers()
-    const texts = isLines ? linesOf(bytes, lines.most) : elementsOf(bytes, lines.member, lines.most)
+    const texts = isLines ? await linesOf(bytes, lines.most) : await elementsOf(bytes, lines.member, lines.most)
     if (texts) {
       const parts = await readParts(texts, limits.maxBodyBytes, maxDepth, core)
       // of lines, one that is no JSON fails alone; as JSON, the whole is none then
