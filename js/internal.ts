@@ -4,7 +4,7 @@
  * this.
  */
 
-export { JITTERS, POLICY_FIELDS } from './core/generated/codes.ts'
+export { DEFAULT_ATTEMPTS, JITTERS, POLICY_FIELDS } from './core/generated/codes.ts'
 export { bindGlue, once } from './core/instance.ts'
 export { policyFields } from './core/policy-row.ts'
 export { unpack } from './core/unpack.ts'

@@ -15,7 +15,6 @@ mod statuses;
 mod strategy;
 mod window;
 
-pub use check::ATTEMPTS;
 pub use fields::{FIELD_COUNT, Field, JitterCode, StrategyCode};
 pub use statuses::{BROAD_CODES, StatusSet};
 pub use strategy::{Jitter, Share, Strategy};
@@ -25,13 +24,19 @@ pub use window::{WHOLE, Window};
 /// It lies below 2^53, so sums with it are still exact.
 pub const LONGEST_MS: f64 = 8_640_000_000_000_000.0;
 
+/// Attempts of a call unless said otherwise: enough for an outage of 20 s, within the half minute that a caller waits (docs/adr/0099).
+pub const ATTEMPTS: u32 = 12;
+/// The milliseconds of a caller's wait for which there is one attempt, where that gives more than [`ATTEMPTS`]: these are for 30 s.
+const PER_ATTEMPT: u64 = 2_500;
+
 /// A policy as its user wrote it. `None` means the default; durations are milliseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyOptions {
     /// 0 exponential, 1 linear, 2 fixed, 3 polynomial, 4 sidekiq, 5 buckets, 6 padded exponential,
     /// 7 spread, 8 table. Default 0. Options that the strategy does not take are checked and ignored.
     pub strategy: Option<f64>,
-    /// Attempts in total, the first one included, `1..=1_000_000`. Default [`ATTEMPTS`].
+    /// Attempts in total, the first one included, `1..=1_000_000`. Default [`ATTEMPTS`], and more for a caller with
+    /// more than 30 s ([`Policy::attempts_within`]).
     pub max_attempts: Option<f64>,
     /// The wait before the first retry; exponential, linear, fixed, spread. Default 500.
     pub initial_delay_ms: Option<f64>,
@@ -84,7 +89,7 @@ pub struct Policy {
     strategy: Strategy,
     cap: Millis,
     patience: Millis,
-    max_attempts: u32,
+    max_attempts: Option<u32>,
     total_budget: Millis,
     retry_network_errors: bool,
     retry_timeouts: bool,
@@ -125,9 +130,16 @@ impl Policy {
         Window::new(&self.strategy, self.cap, n, previous)
     }
 
-    /// Attempts in total, `1..=1_000_000`.
-    pub const fn max_attempts(&self) -> u32 {
-        self.max_attempts
+    /// Attempts in total, `1..=1_000_000`, of a task that no caller waits for.
+    pub fn max_attempts(&self) -> u32 {
+        self.max_attempts.unwrap_or(ATTEMPTS)
+    }
+
+    /// Attempts in total of a task with a caller who gives it so long. Unless their number is given it grows with the wait, from
+    /// [`ATTEMPTS`] for 30 s: it is the wait that ends such a call (docs/adr/0101).
+    pub fn attempts_within(&self, wait: Millis) -> u32 {
+        let fitting = u32::try_from(wait.get() / PER_ATTEMPT).unwrap_or(u32::MAX);
+        self.max_attempts.unwrap_or(fitting.max(ATTEMPTS))
     }
 
     /// How long a task may live from its creation.
@@ -183,7 +195,7 @@ impl Policy {
     pub fn longest_schedule(&self) -> Millis {
         let mut sum = Millis::ZERO;
         let mut previous = self.first_previous();
-        for n in 1..self.max_attempts {
+        for n in 1..self.max_attempts() {
             previous = self.window(n, Some(previous)).at(WHOLE);
             if let Strategy::Spread(_, fresh) = &self.strategy {
                 previous = previous.plus(fresh.of(previous));

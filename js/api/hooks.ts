@@ -28,7 +28,7 @@ export interface RetryContext {
 /** A retry that follows, as `on('retry')` and `onRetry` hear of it. */
 export interface RetryNotice {
   readonly task: RetryTask
-  /** Until the next attempt, from the end of the last. */
+  /** The task's own wait, in milliseconds. Where its origin is left alone for longer, `log.data.nextAttemptAt` says until when. */
   readonly delayMs: number
   /** null: there was no answer. */
   readonly status: number | null

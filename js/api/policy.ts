@@ -48,7 +48,7 @@ export interface RetryPolicy {
   readonly strategy?: BackoffStrategy
   /**
    * Attempts of an awaited call in total, the first included, 1 to 1,000,000; 1 turns retrying off. Enqueued and deferred calls are retried for `totalBudgetMs` however many
-   * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 12, and 1_000_000 in the background
+   * attempts that takes; only the number of a call's own `redrive.policy`, or of a policy with a `policyId`, limits it, too. @default 12, or one for each 2.5 s of `waitMs` if that is more; 1_000_000 in the background
    */
   readonly maxAttempts?: number
   /** The first wait, before jitter; `maxDelayMs` where that is shorter. @default 500, and 1_000 in the background */

@@ -4,20 +4,17 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import { DEFAULT_ATTEMPTS } from '../core/generated/codes.ts'
 
 /** A policy with those defaults filled in by which a first attempt is made. */
 export interface FirstPolicy extends Omit<RetryPolicy, 'retryableStatusCodes'> {
-  readonly maxAttempts: number
   readonly retryableStatusCodes: readonly number[]
   readonly retryNetworkErrors: boolean
   readonly retryTimeouts: boolean
 }
 
-/** Defaults of an awaited call's policy. That of `attemptTimeoutMs` depends on the body. */
+/** Defaults of an awaited call's policy. That of `attemptTimeoutMs` depends on the body, and that of `maxAttempts` on how long its caller waits: the core knows it. */
 export const FIRST: FirstPolicy = {
   policyId: 'default',
-  maxAttempts: DEFAULT_ATTEMPTS,
   retryableStatusCodes: Object.freeze([408, 429, 502, 503, 504]),
   retryNetworkErrors: true,
   retryTimeouts: true,

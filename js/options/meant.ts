@@ -10,16 +10,18 @@ export function meant(name: string, names: readonly string[]): string {
   // words of axios-retry, ky, p-retry and others that look like none of ours
   const word = name
     .slice(0, 64) // it may be as long as a caller likes
-    .replace(/^(max)?retr(y|ies)$|^limit$/i, 'maxAttempts')
+    .replace(/^(max)?retr(y|ies)$|^limit$/i, names.includes('retry') ? 'retry' : 'maxAttempts')
     .replace(/^retry(Condition|On)$/, 'shouldRetry')
-    .replace(/^(min|retry)(Timeout|Delay)$/, 'initialDelayMs')
+    .replace(/^(min|base|retry)(Timeout|Delay)$/, 'initialDelayMs')
     .replace(/^(maxTimeout|backoffLimit)$/, 'maxDelayMs')
     .replace(/^timeout(Ms)?$/, 'attemptTimeoutMs')
     .replace(/^user/, 'principal')
     .replace(/^allowH/, 'persistH')
     .replace(/^key$/, 'idempotencyKey')
     .replace(/^mode$/, 'redrive.mode')
-    .replace(/^fail|^error$/, 'exhausted')
+    .replace(/^jitter$/, 'jitterType')
+    .replace(/threshold$/i, '')
+    .replace(/^fail|^error$|^dead|^dlq$/, 'exhausted')
     .toLowerCase()
   let most = 0.14
   let best = ''

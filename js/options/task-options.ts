@@ -27,8 +27,8 @@ export interface TaskOptions extends RetryHooks {
   readonly mode?: 'await' | 'defer'
   /**
    * The longest that the caller waits for the headers of an answer, in milliseconds, whatever the call waits for: its server, a hook, a
-   * store that is blocked. 'await': when the next attempt would start later, the caller gets the last answer or error now; an attempt that
-   * is under way then is aborted, with a TimeoutError. A call with neither rejects with `WAIT_EXCEEDED`. The task ends 'wait_exceeded': it
+   * store that is blocked. 'await': when the next attempt would start later, or with less than 100 ms left, the caller gets the last answer or error now; an attempt that
+   * is under way at its end is aborted, with a TimeoutError. A call with neither rejects with `WAIT_EXCEEDED`. The task ends 'wait_exceeded': it
    * never goes on behind a caller that has its failure. Unless `waitMs` is given, it ends so between two attempts when another principal
    * is there (`setPrincipal`). 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept waits for its
    * attempt. Where `waitMs` is given, and the call is neither kept nor refused by then or within 2 s, it ends as with 'await'. `enqueue`:

@@ -111,7 +111,14 @@ export function checkInit(
     throw new TypeError(`body: expected text, bytes, a Blob or a form of the platform; ${meant}`)
   }
   checkBeside(init)
+  // a fetch that the user gave may know them
+  const other = fetch === globalThis.fetch && Object.keys(init).find((name) => OTHERS.test(name))
+  if (other)
+    throw new TypeError(`${other}: not an option of fetch; give redrive: { policy: { maxAttempts, attemptTimeoutMs } }`)
 }
+
+/** Words of other libraries, which fetch would ignore. */
+const OTHERS = /^(retry|retries|timeout)$/
 
 /** Whether fetch would send `[object ...]` for a body: it has no bytes that this platform knows of, as the forms and Blobs of others have none. */
 function isWords(body: unknown): boolean {
@@ -121,10 +128,18 @@ function isWords(body: unknown): boolean {
   return new Response(body as BodyInit).headers.get('content-type') === 'text/plain;charset=UTF-8'
 }
 
+/** Options of a call that are nothing to fetch, to Axios or to those who give either more of their own. */
+const OURS =
+  /^(idempotencyKey|orderKey|policy|policyId|waitMs|idempotent|sensitive|allowMemory|expiresAt|shouldRetry|onRetry) |^mode (defer|await)$/
+/** Likewise of a policy. */
+const OF_POLICY = /Ms$|^(max|jitter|retry)[A-Z]/
+
 /** Throws for an option of `redrive` that stands beside it: it would be ignored without a word. */
 export function checkBeside(init: object): void {
   for (const [name, value] of Object.entries(init)) {
-    if (!/^(idempotencyKey|orderKey|policyId|waitMs) |^mode (defer|await)$/.test(`${name} ${value}`)) continue
-    throw new TypeError(`${name}: did you mean redrive: { ${name}: ${show(value)} }?`)
+    const shown = `${name}: ${show(value)}`
+    if (OURS.test(`${name} ${value}`)) throw new TypeError(`${name}: did you mean redrive: { ${shown} }?`)
+    if (name in POLICY_RULES && OF_POLICY.test(name))
+      throw new TypeError(`${name}: did you mean redrive: { policy: { ${shown} } }?`)
   }
 }

@@ -146,13 +146,16 @@ function ended(log: AttemptLog): string {
   return wasSent(log) || isVetoed ? `${happened(log)}; ` : ''
 }
 
+/** An attempt's end may take so long to be written down: no pause. */
+const BOOKKEEPING_MS = 50
+
 function next({ data = {}, decision }: AttemptLog): string {
   const { delayMs, curveMs, serverDelayMs, spreadMs = 0, nextAttemptAt } = data
   if (delayMs === undefined || nextAttemptAt === undefined) return decision
   const wait = delayMs > 0 ? `next in ${delayMs / 1000} s, at ${timeOf(nextAttemptAt)}` : 'due again at once'
   if (curveMs === undefined) return wait
   // What keeps the whole origin back, a pause of its gates or what its server asked of all, comes on top of the task's own delay.
-  const isHeld = delayMs > Math.max(curveMs, serverDelayMs ?? 0) + spreadMs + 1
+  const isHeld = delayMs > Math.max(curveMs, serverDelayMs ?? 0) + spreadMs + BOOKKEEPING_MS
   if (serverDelayMs === undefined && !isHeld) return wait
   return `${wait} (the curve alone: ${curveMs / 1000} s${isHeld ? '; its origin takes no retry sooner' : ''})`
 }

@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
     `raise totalBudgetMs, or ${PUT_BACK} once the server is well`,
   ],
   wait_exceeded: [
-    'the next attempt would have come later than its caller waits (waitMs), or another principal is there (setPrincipal)',
+    'the next attempt would have come later than its caller waits (waitMs)',
     "raise waitMs, or do not wait: queue.enqueue(...) or mode: 'defer'",
   ],
   not_retryable: ['another attempt would end the same way, or might do harm', 'correct the request'],
@@ -69,16 +69,17 @@ export function givenUp(
   responseStatus: number | null,
   ending: string | null = null,
 ): ExhaustedError {
-  const { attemptNumber: attempts, taskId } = task
+  const { attemptNumber: attempts, taskId, principal } = task
   // a reason of a later version has no words here
   const isHidden = ending === HIDDEN_REDIRECT
   const [cause, remedy] = ENDINGS[ending ?? ''] ?? WORDS[reason] ?? [reason, PUT_BACK]
+  const left = reason === 'wait_exceeded' && principal !== null ? ', or another principal is there (setPrincipal)' : ''
   const made = attempts === 1 ? 'one attempt' : `${attempts} attempts`
   const answered = `the last answered with ${isHidden ? HIDDEN_REDIRECT : responseStatus}`
   const unanswered = ending === null ? 'the last without an answer' : `the last ended with '${ending}'`
   const last = responseStatus === null && !isHidden ? unanswered : answered
   const more = responseStatus !== null && cause === WORDS.not_retryable[0] ? LISTED : ''
   const after = attempts > 0 ? `after ${made}, ${last}` : 'before it was sent'
-  const message = `${what} was given up ${after} (${reason}): ${cause}. It is kept as dead letter ${taskId}; ${remedy}${more}`
+  const message = `${what} was given up ${after} (${reason}): ${cause}${left}. It is kept as dead letter ${taskId}; ${remedy}${more}`
   return new ExhaustedError(reason, message, { task, attempts, responseStatus })
 }

@@ -79,7 +79,7 @@ const rows = [
     by: 'pages',
     source:
       "export { RetryQueue } from './index.page.js'; export { registerBackgroundSync } from './background-sync.js'",
-    limit: 11_300,
+    limit: 11_350,
   },
   {
     what: 'service worker, whole',
@@ -93,7 +93,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 107_370,
+    limit: 107_570,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
@@ -147,7 +147,7 @@ const elements = [
     what: 'its own files in all, the lab included',
     loaded: 'when a part of them is opened',
     by: 'pages with the elements',
-    limit: 103_500,
+    limit: 104_000,
     measure: () => sumOf('pkg-ui', /^ui(-worker|-sources|-[A-Z0-9]{8})?\.js$/),
   },
 ]

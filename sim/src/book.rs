@@ -2,14 +2,12 @@
 //!
 //! Instants are in the queue's own time ([`Line`]), kept by its rules and not asked of the core.
 
-use std::collections::{HashMap, VecDeque};
-
-use redrive::breaker::Circuit;
-use redrive::gates::Gates;
-
 use crate::event::{Answer, Bounds, Spec};
 use crate::lane::Lane;
 use crate::line::{Line, NEVER, sum};
+use redrive::breaker::Circuit;
+use redrive::gates::Gates;
+use std::collections::{HashMap, VecDeque};
 
 /// Most that a wait named by a server is spread by.
 pub const MOST_SPREAD: u64 = 5000;
@@ -18,8 +16,8 @@ pub const MOST_SPREAD: u64 = 5000;
 pub struct Promise {
     /// As it was given.
     pub spec: Spec,
-    /// Attempts in total.
-    pub max_attempts: u32,
+    /// Attempts in total; `None`: 12, or one for each 2.5 s of a caller's wait if that is more.
+    max_attempts: Option<u32>,
     /// From the task's creation.
     pub budget: u64,
     /// What a call takes, if the policy says.
@@ -35,13 +33,19 @@ pub struct Promise {
 }
 
 impl Promise {
+    /// Attempts in total of a task.
+    pub fn max_attempts(&self, task: &Task) -> u32 {
+        let waits = (task.wait_until % NEVER).saturating_sub(task.created);
+        self.max_attempts.unwrap_or(((waits / 2500) as u32).max(12))
+    }
+
     /// What `spec` says.
     pub fn new(spec: &Spec) -> Promise {
         let day = 86_400_000.0;
         let field = |index: usize, default: f64| spec.fields[index].unwrap_or(default) as u64;
         Promise {
             spec: spec.clone(),
-            max_attempts: field(1, 12.0) as u32,
+            max_attempts: spec.fields[1].map(|number| number as u32),
             budget: field(5, field(17, day) as f64),
             estimate: spec.fields[15].map(|ms| ms as u64),
             max_server: field(16, day),
@@ -170,6 +174,13 @@ pub struct Book {
     pub unusable: u32,
 }
 
+impl Task {
+    /// The last instant at which an attempt is worth sending to its caller: 100 ms before the end of the wait, or an eighth of it.
+    pub fn leaves(&self) -> u64 {
+        self.wait_until - (self.wait_until.saturating_sub(self.created) / 8).min(100)
+    }
+}
+
 impl Book {
     /// What is known of an empty queue.
     pub fn new(bounds: Bounds, policies: &[Spec], lanes: Vec<u32>, orders: usize, rules: Gates) -> Book {
@@ -286,7 +297,7 @@ impl Book {
         let budget = sum(task.created, promise.budget).saturating_sub(promise.estimate.unwrap_or(seen));
         let first = task.first_sent.filter(|_| task.flags & 2 != 0);
         let key = first.map_or(NEVER, |first| sum(first, promise.key_ttl));
-        [(1, budget), (6, task.expires), (4, key), (2, task.wait_until)]
+        [(1, budget), (6, task.expires), (4, key), (2, if longest { task.leaves() } else { task.wait_until })]
     }
 
     /// The first of them.

@@ -49,7 +49,8 @@ pub fn start(book: &mut Book, slot: u32) -> Checked {
     ensure!(early == 0, "S8", "slot {slot} started offline, {early} ms early");
     ensure!(!book.offline || lane.in_flight == 0, "S8", "slot {slot} started offline, beside another");
     ensure!(!task.cancelled, "S8", "slot {slot} started and had been cancelled");
-    let most = book.promises[task.policy].max_attempts;
+    let most = book.promises[task.policy].max_attempts(task);
+    ensure!(now <= task.leaves(), "S8", "slot {slot} started when its caller was about to leave");
     ensure!(task.attempts < most, "S8", "slot {slot} started attempt {} of {most}", task.attempts + 1);
     for (code, last) in book.deadlines(task, false) {
         ensure!(

@@ -159,6 +159,11 @@ fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Resu
             ensure!(delay.get() == whole, "S10", "slot {slot}: {delay:?} is not made of {wait:?}");
             ensure!(authorize == asks, "S8", "slot {slot}: asks for credentials: {authorize}");
             let start = sum(now, delay.get()).max(book.lanes[book.tasks[at].lane].held_until);
+            ensure!(
+                start <= book.tasks[at].leaves(),
+                "S8",
+                "slot {slot} waits until its caller is about to leave"
+            );
             for (code, last) in book.deadlines(&book.tasks[at], false) {
                 ensure!(start <= last, "S8", "slot {slot} waits beyond its last instant (reason {code})");
             }
@@ -325,7 +330,7 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     let refused =
         outcome == 0 && answer.status == 401 && task.flags & 4 != 0 && answer.said.retry != Some(false);
     if refused && !by_queue && worth != Worth::Retry {
-        if task.attempts >= promise.max_attempts {
+        if task.attempts >= promise.max_attempts(task) {
             return Expected::Exactly(Verdict::Exhausted(Reason::MaxAttempts));
         }
         task.refunds_401 = REFRESHED;
@@ -362,7 +367,7 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     match worth {
         Worth::Fail(reason) => Expected::Exactly(Verdict::Exhausted(reason)),
         _ if twice => Expected::Exactly(Verdict::Exhausted(Reason::NotRetryable)),
-        _ if !given_back && before >= promise.max_attempts => {
+        _ if !given_back && before >= promise.max_attempts(&was) => {
             Expected::Exactly(Verdict::Exhausted(Reason::MaxAttempts))
         }
         _ => too_long.unwrap_or(Expected::Again {

@@ -11,8 +11,6 @@ use super::{Jitter, LONGEST_MS, Policy, PolicyOptions, Share, StatusSet, Strateg
 use crate::error::PolicyError;
 use crate::time::Millis;
 
-/// Attempts of a call unless said otherwise: enough for an outage of 20 s, within the half minute that a caller waits (docs/adr/0099).
-pub const ATTEMPTS: u32 = 12;
 /// One day.
 const DAY: u64 = 86_400_000;
 /// Longest wait of exponential and linear unless said otherwise, or their first one where that is longer: a caller waits for 30 s.
@@ -152,7 +150,7 @@ impl Policy {
             strategy,
             cap: row.ms(Field::MaxDelayMs, default_cap),
             patience: row.ms(Field::MaxDelayMs, PATIENCE),
-            max_attempts: row.or(Field::MaxAttempts, f64::from(ATTEMPTS)) as u32,
+            max_attempts: row.has(Field::MaxAttempts).then(|| row.or(Field::MaxAttempts, 0.0) as u32),
             total_budget,
             retry_network_errors: row.or(Field::RetryNetworkErrors, 1.0) > 0.0,
             retry_timeouts: row.or(Field::RetryTimeouts, 1.0) > 0.0,

@@ -9,8 +9,9 @@
 //! preset's, say so, and lower `totalBudgetMs` with it.
 #![forbid(unsafe_code)]
 
+use super::ATTEMPTS;
 use super::PolicyOptions;
-use super::check::{ATTEMPTS, DEFAULT_CAP};
+use super::check::DEFAULT_CAP;
 
 const DAY_MS: f64 = 86_400_000.0;
 

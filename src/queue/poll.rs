@@ -3,7 +3,7 @@
 
 use super::Queue;
 use super::fifo::from_here;
-use super::task::State;
+use super::task::{LEAST_LEFT, State};
 use crate::gates::Notice;
 use crate::gates::breaker::{Change, Circuit};
 use crate::outcome::{Flags, Reason};
@@ -251,9 +251,7 @@ impl Queue {
 
     fn has_no_attempt_left(&self, index: u32) -> bool {
         self.tasks.at(index).is_some_and(|task| {
-            self.policies
-                .at(task.policy.get())
-                .is_none_or(|interned| task.attempts.count() >= interned.policy.max_attempts())
+            self.policies.at(task.policy.get()).is_none_or(|interned| task.is_spent(&interned.policy))
         })
     }
 
@@ -270,7 +268,8 @@ impl Queue {
         let chance = long.saturating_mul(u64::from(r32)) >> 33;
         let waited = Millis::new((long / 2).saturating_add(chance));
         let delay = backoff::delay(&interned.policy, n, draw).max(PUT_OFF_AT_LEAST).max(waited);
-        let due = now.plus(delay).min(self.last_start(index)).max(now.plus(Millis::new(1)));
+        let last = self.last_start(index).min(task.leaves(LEAST_LEFT));
+        let due = now.plus(delay).min(last).max(now.plus(Millis::new(1)));
         self.detach(index);
         self.wait(index, due);
         if let Some(task) = self.tasks.at_mut(index) {

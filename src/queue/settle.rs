@@ -25,6 +25,9 @@ const REFRESHED: u8 = MOST_UNAUTHORIZED_REFUNDS + 1;
 /// always says so is not asked without a pause.
 const LAST_AT_ONCE: u32 = 3;
 
+/// The end of a caller's wait that chance does not draw into: time enough for one more attempt.
+const LAST_ATTEMPT: Millis = Millis::new(1000);
+
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
 const FAILED_BEFORE: u32 = 1;
 
@@ -261,7 +264,7 @@ impl Queue {
     fn refresh(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
-        if task.attempts.count() >= interned.policy.max_attempts() {
+        if task.is_spent(&interned.policy) {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
         task.refunds = Refunds::new(task.refunds.all(), REFRESHED).with_unanswered(task.refunds.unanswered());
@@ -295,7 +298,7 @@ impl Queue {
         if given_back {
             task.attempts = task.attempts.without_one();
             task.refunds = task.refunds.with_one();
-        } else if attempts >= policy.max_attempts() {
+        } else if task.is_spent(policy) {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
         give_phase(task, &mut self.lanes, self.phase_start);
@@ -304,12 +307,20 @@ impl Queue {
         let times =
             |patience: &Patience| if patience.counts { attempts } else { u32::from(task.refunds.all()) };
         let patient = patience.map(|patience| patience.delay(times(&patience), r32).min(policy.patience()));
-        let curve = curve.max(patient.unwrap_or_default());
+        let unheard = matches!(ended.outcome, Outcome::NetworkError | Outcome::TimedOut);
+        let upload = if unheard { after_upload(task.bytes, attempts) } else { Millis::ZERO };
+        let mut curve = curve.max(patient.unwrap_or_default());
+        let least = patience.map_or(Millis::ZERO, |patience| patience.least);
+        let least = backoff::delay(policy, attempts, backoff::Draw { r32: 0, ..draw }).max(least);
+        let room = task.leaves(LAST_ATTEMPT).minus(now).minus(upload);
+        // Chance would have it wait for longer than its caller does, where a shorter wait leaves time for an attempt.
+        if curve > room && least <= room {
+            let chance = room.minus(least).get().saturating_mul(u64::from(self.rng.next_u32())) >> 32;
+            curve = least.plus(Millis::new(chance));
+        }
         task.previous_delay = curve.into();
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
-        let unheard = matches!(ended.outcome, Outcome::NetworkError | Outcome::TimedOut);
-        let upload = if unheard { after_upload(task.bytes, attempts) } else { Millis::ZERO };
         let curve = curve.plus(upload).min(curve.max(policy.patience()));
         let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
         let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });

@@ -161,19 +161,44 @@ pub(crate) struct Task {
     pub state: State,
 }
 
+/// The least that is left of a caller's wait when an attempt is sent: with less it would be aborted, and its caller would have that for a
+/// failure instead of the last answer.
+pub(super) const LEAST_LEFT: Millis = Millis::new(100);
+
 impl Task {
     /// Why an attempt that starts at `start` may not be made, the first reason that applies.
     /// `estimate` is what the attempt is expected to take.
     pub fn refusal(&self, policy: &Policy, estimate: Millis, start: Millis) -> Option<Reason> {
-        self.deadlines(policy, estimate).into_iter().find(|(last, _)| start > *last).map(|(_, reason)| reason)
+        let deadlines = self.deadlines(policy, estimate, self.leaves(LEAST_LEFT));
+        deadlines.into_iter().find(|(last, _)| start > *last).map(|(_, reason)| reason)
     }
 
-    /// The last instant at which an attempt may still start.
+    /// The last instant at which an attempt may still start, or its caller's wait ends.
     pub fn last_start(&self, policy: &Policy, estimate: Millis) -> Millis {
-        self.deadlines(policy, estimate).into_iter().fold(Millis::MAX, |least, (last, _)| least.min(last))
+        let deadlines = self.deadlines(policy, estimate, self.wait_until.get());
+        deadlines.into_iter().fold(Millis::MAX, |least, (last, _)| least.min(last))
     }
 
-    fn deadlines(&self, policy: &Policy, estimate: Millis) -> [(Millis, Reason); 4] {
+    /// The last instant at which its waiting caller has so long left, or an eighth of the wait.
+    #[inline(never)]
+    pub fn leaves(&self, most: Millis) -> Millis {
+        self.wait_until.get().minus(Millis::new(self.waits().get() / 8).min(most))
+    }
+
+    /// How long its caller waits in all.
+    const fn waits(&self) -> Millis {
+        self.wait_until.get().minus(self.created_at.get())
+    }
+
+    /// Whether its policy allows it no further attempt.
+    #[inline(never)]
+    pub fn is_spent(&self, policy: &Policy) -> bool {
+        let awaited = self.wait_until.get() < Millis::MAX;
+        let most = if awaited { policy.attempts_within(self.waits()) } else { policy.max_attempts() };
+        self.attempts.count() >= most
+    }
+
+    fn deadlines(&self, policy: &Policy, estimate: Millis, awaited: Millis) -> [(Millis, Reason); 4] {
         let budget = self.created_at.get().plus(policy.total_budget()).minus(estimate);
         let keyed = self.flags.contains(Flags::KEYED);
         let key = if keyed { self.first_attempt_at.get().plus(policy.key_ttl()) } else { Millis::MAX };
@@ -181,7 +206,7 @@ impl Task {
             (budget, Reason::TotalBudget),
             (self.expires_at.get(), Reason::Expired),
             (key, Reason::KeyExpired),
-            (self.wait_until.get(), Reason::WaitExceeded),
+            (awaited, Reason::WaitExceeded),
         ]
     }
 }

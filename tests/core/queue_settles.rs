@@ -154,11 +154,68 @@ fn deadlines_are_named_by_what_set_them() {
     let mut rig = setup(json!({ "totalBudgetMs": 100_000, "keyTtlMs": 100_000 }));
     let expired = rig.admit(|admission| admission.expires_at = Rig::at(999));
     let impatient = rig.admit(|admission| admission.wait_until = Rig::at(999));
-    let patient = rig.admit(|admission| admission.wait_until = Rig::at(1000));
+    let patient = rig.admit(|admission| admission.wait_until = Rig::at(1100));
     rig.starts();
     assert_eq!(rig.answer(expired, 503), Verdict::Exhausted(Reason::Expired));
     assert_eq!(rig.answer(impatient, 503), Verdict::Exhausted(Reason::WaitExceeded));
     assert_eq!(rig.answer(patient, 503), retry_in(1000));
+}
+
+#[test]
+fn a_wait_that_chance_draws_past_its_callers_is_drawn_again_from_what_is_left() {
+    let mut rig = setup(
+        json!({ "strategy": "exponential", "jitterType": "FULL", "initialDelayMs": 8000, "maxAttempts": 2 }),
+    );
+    let mut waits: Vec<u64> = (0..200)
+        .map(|_| {
+            let call = rig.admit(|admission| {
+                admission.started = true;
+                admission.wait_until = Rig::at(4000);
+            });
+            match rig.answer(call, 503) {
+                Verdict::Retry { delay, .. } => delay.get(),
+                verdict => panic!("{verdict:?}"),
+            }
+        })
+        .collect();
+    waits.sort_unstable();
+    assert!(waits[199] <= 3500, "time is left for an attempt: {waits:?}");
+    assert!(waits[20] < 500 && waits[100].abs_diff(1750) < 500, "evenly: {waits:?}");
+}
+
+#[test]
+fn an_attempt_is_sent_only_while_its_caller_waits_for_at_least_100_ms_or_an_eighth_of_the_wait() {
+    for (waits, at, in_time) in [(2000, 1900, true), (2000, 1901, false), (200, 175, true), (200, 176, false)]
+    {
+        let mut rig = setup(json!({ "initialDelayMs": at }));
+        let call = rig.admit(|admission| {
+            admission.started = true;
+            admission.wait_until = Rig::at(waits);
+        });
+        let late = Verdict::Exhausted(Reason::WaitExceeded);
+        assert_eq!(rig.answer(call, 503), if in_time { retry_in(at) } else { late }, "{at} of {waits}");
+    }
+}
+
+#[test]
+fn the_attempts_of_a_caller_who_waits_for_longer_are_more_unless_their_number_is_given() {
+    let sent = |policy, waits| {
+        let mut rig = setup(policy);
+        let call = rig.admit(|admission| {
+            admission.started = true;
+            admission.wait_until = Rig::at(waits);
+        });
+        let mut sent = 1;
+        while rig.answer(call, 503) != Verdict::Exhausted(Reason::MaxAttempts) {
+            rig.wait(1000);
+            assert_eq!(rig.starts(), [call]);
+            sent += 1;
+        }
+        sent
+    };
+    assert_eq!(sent(json!({}), 30_000), 12);
+    assert_eq!(sent(json!({}), 60_000), 24);
+    assert_eq!(sent(json!({ "maxAttempts": 3 }), 60_000), 3);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import axios from 'axios'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
 import { attachOpenTelemetry } from '../../js/adapters/opentelemetry.ts'
@@ -45,6 +45,8 @@ test.each<[options: unknown, meant: string]>([
   [{ policy: { maxTimeout: 3 } }, "'maxDelayMs'"],
   [{ policy: { statusCodes: [500] } }, "'retryableStatusCodes'"],
   [{ policy: { timeout: 3 } }, "'attemptTimeoutMs'"],
+  [{ policy: { jitter: true } }, "'jitterType'"],
+  [{ breaker: { threshold: 3 } }, 'options.breaker.threshold: no such option; there are fairShare'],
   [{ timeoutMs: 3 }, "'policy.attemptTimeoutMs'"],
   [{ user: 'ann' }, "'principal'"],
   [{ credential: {} }, "'credentials'"],
@@ -118,6 +120,10 @@ test.each<[init: object, meant: string]>([
   [{ idempotencyKey: 'a' }, "idempotencyKey: did you mean redrive: { idempotencyKey: 'a' }?"],
   [{ orderKey: 'a' }, "orderKey: did you mean redrive: { orderKey: 'a' }?"],
   [{ mode: 'defer' }, "mode: did you mean redrive: { mode: 'defer' }?"],
+  [{ sensitive: true }, 'sensitive: did you mean redrive: { sensitive: true }?'],
+  [{ policy: { maxAttempts: 3 } }, 'policy: did you mean redrive: { policy: an object }?'],
+  [{ maxAttempts: 3 }, 'maxAttempts: did you mean redrive: { policy: { maxAttempts: 3 } }?'],
+  [{ shouldRetry: () => true }, 'shouldRetry: did you mean redrive: { shouldRetry: a function }?'],
   [{ body: { a: 1 } }, 'for JSON use JSON.stringify(body)'],
   [{ body: [1, 2] }, 'for JSON use JSON.stringify(body)'],
   [{ body: Promise.resolve('tea') }, 'a form of the platform'],
@@ -137,6 +143,22 @@ test.each<[init: object, meant: string]>([
   expect(server.hits).toBe(0)
   expect(events.names()).toEqual([])
 })
+
+test.each(['retry', 'retries', 'timeout'])(
+  "another library's %s is refused where the platform's fetch would ignore it",
+  async (name) => {
+    const sent = vi.fn<typeof fetch>(async () => new Response())
+    vi.stubGlobal('fetch', sent)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const queue = new RetryQueue()
+    await expect(queue.fetch(ORDERS, { [name]: 3 })).rejects.toThrow(
+      `${name}: not an option of fetch; give redrive: { policy: { maxAttempts, attemptTimeoutMs } }`,
+    )
+    expect(sent).not.toHaveBeenCalled()
+    await new RetryQueue({ fetch: (url, init) => sent(url, init) }).fetch(ORDERS, { [name]: 3 } as never)
+    expect(sent).toHaveBeenCalledOnce()
+  },
+)
 
 test('json is for enqueue alone', async () => {
   const { queue, server } = await setup()
@@ -219,6 +241,8 @@ test.each([
   ['failed', "'exhausted'"],
   ['error', "'exhausted'"],
   ['xyz', 'there are queued, '],
+  ['retries', "'retry'"],
+  ['deadLetter', "'exhausted'"],
 ])("on('%s') is no event", (event, meant) => {
   const queue = new RetryQueue()
   expect(() => queue.on(event as never, () => {})).toThrow(`on('${event}'): no such event; `)

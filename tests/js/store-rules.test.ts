@@ -1,12 +1,13 @@
 // What stores and queues must mean alike, though neither loads the other.
 import { expect, test } from 'vitest'
+import { DEFAULT_ATTEMPTS } from '../../js/core/generated/codes.ts'
 import { limitsOf } from '../../js/options/limits.ts'
 import { policyDefaults } from '../../js/options/policy.ts'
 import { resolveOptions } from '../../js/options/queue-rules.ts'
 import { isSpent, redriveDeadline } from '../../js/stores/engine/rules.ts'
 import { resolveTerms } from '../../js/stores/store-options.ts'
 
-const { policyId, maxAttempts = 0, keyTtlMs = 0 } = policyDefaults
+const { policyId, keyTtlMs } = policyDefaults
 const policy = { policyId }
 
 test('a store keeps what a queue keeps, unless told otherwise', () => {
@@ -25,8 +26,8 @@ test.for([{ maxDeadLetters: -1 }, { terminalMs: 0.5 }, { maxTerminal: 1e6 + 1 },
 )
 
 test('a policy that says nothing means to a store what it means to a queue', () => {
-  expect(isSpent({ attemptNumber: maxAttempts - 1, policy })).toBe(false)
-  expect(isSpent({ attemptNumber: maxAttempts, policy })).toBe(true)
+  expect(isSpent({ attemptNumber: DEFAULT_ATTEMPTS - 1, policy })).toBe(false)
+  expect(isSpent({ attemptNumber: DEFAULT_ATTEMPTS, policy })).toBe(true)
   const now = keyTtlMs * 2
   const keyed = {
     idempotencyKey: 'k',

@@ -126,7 +126,7 @@ function assertSaid<K extends keyof Refusals>(field: K, policy: Partial<RetryPol
 }
 
 function retryPolicyOf(given: Partial<RetryPolicy>, policy: ResolvedPolicy): RetryPolicyA6 {
-  const { strategy, maxAttempts, initialDelayMs, multiplier } = policy
+  const { strategy, maxAttempts = MAX_ATTEMPTS, initialDelayMs, multiplier } = policy
   const isFixed = strategy === 'fixed'
   const maxDelayMs = policy.maxDelayMs ?? (isFixed ? initialDelayMs : MAX_DELAY_MS)
   const firstMs = Math.min(initialDelayMs, maxDelayMs)

@@ -1,7 +1,7 @@
 /** Numbers of a curve: its schedule, a crowd of tasks that fail at the same moment, and the trouble that such a crowd makes. The core computes every wait. */
 
 import type { BackoffStep, Core } from 'redrive/core'
-import { duration, type ResolvedPolicy } from 'redrive/internal'
+import { type BackgroundPolicy, duration } from 'redrive/internal'
 
 /** Retries of a crowd that are looked at: by then a curve shows what it does, and on a linear axis the first are still to be seen. */
 export const CROWD_RETRIES = 10
@@ -16,7 +16,7 @@ export interface Dot {
 }
 
 export interface Plan {
-  readonly policy: ResolvedPolicy
+  readonly policy: BackgroundPolicy
   readonly schedule: readonly BackoffStep[]
   readonly tasks: number
   readonly dots: readonly Dot[]
@@ -36,7 +36,7 @@ interface PileUp {
   readonly withinMs: number
 }
 
-export function planOf(core: Core, policy: ResolvedPolicy, retries: number, tasks: number): Plan {
+export function planOf(core: Core, policy: BackgroundPolicy, retries: number, tasks: number): Plan {
   const schedule = core.backoffSchedule({ ...policy, maxAttempts: retries + 1 })
   const dots = crowdOf(core, policy, Math.min(retries, CROWD_RETRIES), tasks)
   const budgetMs = policy.totalBudgetMs ?? policy.keyTtlMs
@@ -52,7 +52,7 @@ export function planOf(core: Core, policy: ResolvedPolicy, retries: number, task
 }
 
 /** A crowd that is always the same for a policy: plots that change from run to run cannot be compared. */
-function crowdOf(core: Core, policy: ResolvedPolicy, retries: number, tasks: number): readonly Dot[] {
+function crowdOf(core: Core, policy: BackgroundPolicy, retries: number, tasks: number): readonly Dot[] {
   const random = numbersFrom(0x2f6e2b1)
   const dots: Dot[] = []
   for (let task = 0; task < tasks; task += 1) {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { presets } from 'redrive'
 import type { RetryPolicy } from 'redrive/core'
-import { backgroundOf, duration, harmless, isOfCurve, loadCore, plural, type ResolvedPolicy } from 'redrive/internal'
+import { type BackgroundPolicy, backgroundOf, duration, harmless, isOfCurve, loadCore, plural } from 'redrive/internal'
 import type { Command } from './command.ts'
 import { parsed } from './config-file.ts'
 import { type DefaultFlags, named } from './defaults.ts'
@@ -141,7 +141,7 @@ function write(path: string, name: string, content: string): void {
 }
 
 /** The curve in the words of a policy. */
-function headingOf(policy: ResolvedPolicy, given: RetryPolicy): string {
+function headingOf(policy: BackgroundPolicy, given: RetryPolicy): string {
   const fields = Object.entries(given).filter(([name]) => name !== 'strategy' && isOfCurve(name))
   const shown = fields.map(([name, value]) => {
     if (Array.isArray(value)) return `${name} ${plural(value.length, 'wait')}`

@@ -2,7 +2,16 @@
 
 import { html } from 'lit'
 import type { BackoffStep, Core, RetryPolicy } from 'redrive/core'
-import { DAY_MS, duration, grouped, logAxis, plural, policyDefaults, UNLIMITED } from 'redrive/internal'
+import {
+  DAY_MS,
+  DEFAULT_ATTEMPTS,
+  duration,
+  grouped,
+  logAxis,
+  plural,
+  policyDefaults,
+  UNLIMITED,
+} from 'redrive/internal'
 import type { ChartModel, Line } from '../plot/chart.ts'
 import type { Figure, Sight } from './sight.ts'
 import type { LabState } from './state.ts'
@@ -23,7 +32,7 @@ interface Schedule {
 
 /** Throws what the core throws: a TypeError or RangeError that names the field. */
 function scheduleOf(core: Core, policy: Partial<RetryPolicy>): Schedule {
-  const asked = policy.maxAttempts ?? policyDefaults.maxAttempts
+  const asked = policy.maxAttempts ?? DEFAULT_ATTEMPTS
   const steps = core.backoffSchedule(shortened(policy, COMPUTED + 1))
   const budgetMs = policy.totalBudgetMs ?? policy.keyTtlMs ?? policyDefaults.keyTtlMs
   const cutAt = steps.find(({ totalMeanMs }) => totalMeanMs > budgetMs)?.attempt

@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit'
 import { type BackoffStrategy, type JitterType, presets } from 'redrive'
 import type { RetryPolicy } from 'redrive/core'
-import { exactDuration, JITTERS, policyDefaults } from 'redrive/internal'
+import { DEFAULT_ATTEMPTS, exactDuration, JITTERS, policyDefaults } from 'redrive/internal'
 import { presetOf } from './code.ts'
 import { attempt, type Controls, type Options, select, takeOwn, typed } from './controls.ts'
 import { knob, plainDuration } from './knob.ts'
@@ -69,7 +69,7 @@ function policyKnob(controls: Controls, handle: Knob): TemplateResult {
 /** Where the slider of a field stands that is not given. */
 function defaultOf({ keyTtlMs, strategy }: Partial<RetryPolicy>, field: Knob['field']): number | undefined {
   if (field === 'totalBudgetMs') return keyTtlMs ?? policyDefaults.keyTtlMs
-  if (field === 'maxAttempts') return policyDefaults.maxAttempts
+  if (field === 'maxAttempts') return DEFAULT_ATTEMPTS
   return knobsOf(strategy).example[field]
 }
 

@@ -21,7 +21,7 @@ pub enum Waits {
 
 impl Waits {
     /// Retries that a job makes at most.
-    pub const fn retries(&self) -> u32 {
+    pub fn retries(&self) -> u32 {
         match self {
             Waits::Core(policy) => policy.max_attempts() - 1,
             Waits::SpreadOnSidekiq => RETRIES,
