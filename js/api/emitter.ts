@@ -81,8 +81,7 @@ export function consoleWarner(name: string): Unheard {
   return (event, payload: { readonly error?: object }, subject) => {
     if (said.has(subject) || said.size === MOST_REPORTED) return
     said.add(subject)
-    const { code, message } = (payload.error ?? payload) as { readonly code?: string; readonly message?: string }
-    const what = code ? `${code}: ${message}` : `${event}: ${JSON.stringify(payload)}`
-    console.warn(`redrive: queue '${name}': ${what} (once; on('${event}', ...) or warn: false silences it)`)
+    const { code = event, message } = (payload.error ?? payload) as { readonly code?: string; readonly message: string }
+    console.warn(`redrive: queue '${name}': ${code}: ${message} (once; on('${event}', ...) or warn: false silences it)`)
   }
 }

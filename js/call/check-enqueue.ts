@@ -10,13 +10,12 @@ import type { Call } from './call.ts'
 import { assertSendable, repeatableOf } from './fetch-repeat.ts'
 import { FetchTransport } from './fetch-transport.ts'
 import { cancelBody } from './read-body.ts'
-import type { EnqueueInit } from './read-fetch.ts'
+import { bare, type EnqueueInit } from './read-fetch.ts'
 
-/** Throws unless the call can be queued. `passesThrough`: it is of a kind that the queue never touches. */
-export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyBytes: number): void {
-  if (passesThrough) {
-    throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
-  }
+/** Throws unless the call can be queued. `trait`: the one for which the queue never touches such a call, of `passesThrough`. */
+export function assertEnqueueable(call: Call, trait: string, maxBodyBytes: number): void {
+  if (trait === 'scheme') throw new TypeError(`enqueue: expected an http(s) URL, got '${bare(call.url)}'`)
+  if (trait) throw new TypeError(`enqueue: takes no request with ${trait === 'off' ? 'redrive: false' : trait}`)
   assertInit(call)
   assertJson(call)
   const { method, url, origin, plain, transport } = call

@@ -189,7 +189,7 @@ class Calls {
     const { host } = internalsOf(open.queue)
     const createdAt = host.now()
     const call = await readFetch(input, init, host)
-    assertEnqueueable(call, !!passesThrough(input, init), host.settings.maxBodyBytes)
+    assertEnqueueable(call, passesThrough(input, init), host.settings.maxBodyBytes)
     return { call, receipt: await this.#handOver(open, call, createdAt) }
   }
 

@@ -34,7 +34,10 @@ export const num = (from: number, to: number, whole = ''): Rule => ({
   ok: (value: number) => value >= from && value <= to && (!whole || Number.isInteger(value)),
 })
 export const int = (from: number, to: number): Rule => num(from, to, 'whole ')
-export const ms = (from = 0): Rule => int(from, MAX_MS)
+export const ms = (from = 0): Rule => ({
+  ...int(from, MAX_MS),
+  expected: `a whole number of milliseconds${from ? `, at least ${from}` : ''}`,
+})
 export const kind = (type: string, expected: string = withArticle(type)): Rule => ({ type, expected })
 /**
  * Text that is the same wherever it is kept: a lone surrogate becomes another character in UTF-8, which would make one name of

@@ -19,12 +19,14 @@ export function reportTrimmed(
   trimmed: readonly Trimmed[],
   { maxDeadLetters, deadLetterMs }: Required<RetentionOptions>,
   degraded: Report,
+  why?: string,
 ): void {
   const many = maxDeadLetters === FOREVER ? '' : `more than maxDeadLetters ${maxDeadLetters}, or `
+  const reason = why ?? `${many}older than deadLetterMs ${deadLetterMs}`
   const owned = new Map<string | null, string[]>()
   for (const { principal, taskId } of trimmed) owned.set(principal, [...(owned.get(principal) ?? []), taskId])
   for (const [principal, taskIds] of owned) {
-    const message = `${taskIds.length} dead letter(s) were purged: ${many}older than deadLetterMs ${deadLetterMs}`
+    const message = `${taskIds.length} dead letter(s) were purged: ${reason}`
     degraded('dead_letters_trimmed', message, undefined, { principal, taskIds })
   }
 }

@@ -137,7 +137,7 @@ export class RetryQueue implements AsyncDisposable {
     assertNotAborted(call.signal)
     const receipt = this.#running().then((manager) => {
       this.#host.checks?.early?.(call, this.#host)
-      return manager.enqueue(call, createdAt, !!passesThrough(input, init))
+      return manager.enqueue(call, createdAt, passesThrough(input, init))
     })
     // a receipt is waited for without an end, unless its caller has said so
     return whileThere(call, this.#host.settings.clock, call.options.waitMs && call.leaveMs, receipt)

@@ -100,7 +100,7 @@ export class Admission {
     const { stopped, host, door } = this.#runner
     if (stopped) return undefined
     // never queued, and in an order: to send it would be to overtake (S19)
-    if (call.plain) assertEnqueueable(call, false, host.settings.maxBodyBytes)
+    if (call.plain) assertEnqueueable(call, '', host.settings.maxBodyBytes)
     if (this.#isKept(call)) return this.#unlessEarly(call, createdAt, true)
     const isFirstStored = host.settings.persist === 'before-send' && this.#isStored(call)
     const entered = door.enter(call, createdAt, isFirstStored || isHeldBack(call, createdAt, this.#runner))

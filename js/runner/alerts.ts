@@ -26,12 +26,13 @@ export class Alerts {
 
   /** Hears how many tasks take room: those that wait or run, and dead letters. */
   held(held: number): void {
-    const { settings } = this.#host
-    const share = held / settings.capacity
+    const { capacity } = this.#host.settings
+    const share = held / capacity
     if (share < CALM) this.#isDeep = false
     if (share <= DEEP || this.#isDeep) return
     this.#isDeep = true
-    this.#emit('queue_depth', held, settings.capacity * DEEP)
+    const message = `${held} tasks are held; beyond ${capacity} (capacity) calls are refused`
+    this.#emit('queue_depth', held, capacity * DEEP, message)
   }
 
   /** Hears that one more task was given up. */
@@ -45,15 +46,18 @@ export class Alerts {
     this.#diedAt.shift()
     if (now < this.#quietUntil) return
     this.#quietUntil = now + MINUTE_MS
-    this.#emit('dead_letter_rate', value, DEAD_LETTERS)
+    const message = `over ${DEAD_LETTERS} tasks were given up within a minute: see deadLetters.list()`
+    this.#emit('dead_letter_rate', value, DEAD_LETTERS, message)
   }
 
-  /** Hears of a retry storm: at one origin the first attempts of so many tasks failed for each success. */
-  storm(tasksPerSuccess: number): void {
-    this.#emit('retry_storm', tasksPerSuccess, TASKS_PER_SUCCESS)
+  /** Hears of a retry storm: at an origin the first attempts of so many tasks failed for each success. */
+  storm(tasksPerSuccess: number, origin?: string): void {
+    const message = `${origin}: of ${tasksPerSuccess} tasks for each success the first attempt failed`
+    this.#emit('retry_storm', tasksPerSuccess, TASKS_PER_SUCCESS, message, origin)
   }
 
-  #emit(kind: QueueEvents['alert']['kind'], value: number, threshold: number): void {
-    this.#host.events.emit('alert', { kind, value, threshold }, kind)
+  #emit(kind: QueueEvents['alert']['kind'], value: number, threshold: number, message: string, origin?: string): void {
+    const alert = { kind, message, value, threshold, origin }
+    this.#host.events.emit('alert', alert, `${kind} ${origin}`)
   }
 }

@@ -85,7 +85,7 @@ export class Gates {
 
   /** Reports an action of the core that is about a gate; false: it is about a task. */
   report(lane: number, action: number): boolean {
-    if (action >= STORM) this.alerts.storm(action - STORM)
+    if (action >= STORM) this.alerts.storm(action - STORM, this.#ports.lanes.at(lane)?.origin)
     else if (action > 0 && action < ENDED) this.#reportCircuit(lane, action - 1)
     else return false
     return true

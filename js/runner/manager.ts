@@ -102,9 +102,9 @@ export class TaskManager {
     }
   }
 
-  /** Queues a call. `passesThrough`: it is none of those that can be tried again. */
-  async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
-    assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
+  /** Queues a call. `trait`: the one for which it is none of those that can be tried again, of `passesThrough`. */
+  async enqueue(call: Call, createdAt: number, trait: string): Promise<EnqueueReceipt> {
+    assertEnqueueable(call, trait, this.runner.host.settings.maxBodyBytes)
     const { key, ...kept } = await this.admission.enqueue(call, createdAt)
     if (kept.deduplicated) await this.#revive(kept.taskId)
     return { ...kept, idempotencyKey: key }

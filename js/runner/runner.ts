@@ -101,7 +101,7 @@ export class Runner {
     this.rulings = new Rulings(engine, this.core, this.policies, this.words, (url) => this.sanitizer.url(url))
     this.door = new Door(this)
     this.#sender = new Sender(this)
-    this.registry = new Registry(retention, (trimmed) => reportTrimmed(trimmed, retention, host.degraded))
+    this.registry = new Registry(retention, (trimmed, why) => reportTrimmed(trimmed, retention, host.degraded, why))
     this.#timer = new WakeTimer(engine, host, () => this.tick())
     this.evidence = new Evidence(this)
     this.news = newsFor?.(this)

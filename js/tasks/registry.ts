@@ -64,7 +64,7 @@ const bytesOf = ({ call }: Task): number => call?.bytes ?? 0
 
 export class Registry {
   readonly #retention: Required<RetentionOptions>
-  readonly #onTrim: (trimmed: readonly Task[]) => void
+  readonly #onTrim: (trimmed: readonly Task[], why?: string) => void
   // the order of ids is what pages go by
   readonly #all = new ById<Task>()
   /** The youngest task with a key, of each principal: one user's key says nothing about another's (S16). */
@@ -75,8 +75,8 @@ export class Registry {
   /** Those of them that take no room. */
   readonly #told = new Ended()
 
-  /** `onTrim`: dead letters were purged because there were too many, or because they were too old. */
-  constructor(retention: Required<RetentionOptions>, onTrim: (trimmed: readonly Task[]) => void) {
+  /** `onTrim`: dead letters were purged because there were too many, or because they were too old, unless it says `why`. */
+  constructor(retention: Required<RetentionOptions>, onTrim: (trimmed: readonly Task[], why?: string) => void) {
     this.#retention = retention
     this.#onTrim = onTrim
   }
@@ -127,7 +127,8 @@ export class Registry {
     this.#expire(now)
     const { maxTerminal, maxDeadLetters } = this.#retention
     this.#trim(this.#ended, maxTerminal)
-    this.#onTrim([...this.#trim(this.#told, MOST_TOLD), ...this.#trim(this.#dead, maxDeadLetters)])
+    this.#onTrim(this.#trim(this.#told, MOST_TOLD), `over ${MOST_TOLD} whose callers have the failure`)
+    this.#onTrim(this.#trim(this.#dead, maxDeadLetters))
   }
 
   /** Takes a task off the dead letters: it goes back into the queue. */

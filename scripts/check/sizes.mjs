@@ -26,7 +26,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 98_200,
+    limit: 98_310,
     aim: 50_000,
   },
   {
@@ -85,7 +85,7 @@ const rows = [
     what: 'service worker, whole',
     by: 'service workers',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 169_700,
+    limit: 169_900,
   },
   {
     // all of a Worker's code; the two modules are files beside it
@@ -93,14 +93,14 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 107_570,
+    limit: 107_760,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
     what: 'redisStore',
     by: 'Node',
     source: "export { redisStore } from './redis.js'",
-    limit: 46_950,
+    limit: 46_990,
   },
 ]
 
@@ -126,7 +126,7 @@ const besideQueue = [
 /** Other libraries' interfaces: all that a page or a service worker loads with each at once. */
 const facades = [
   ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 18_200],
-  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 176_000],
+  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 176_100],
 ].map(([what, by, source, limit]) => ({
   what,
   by,

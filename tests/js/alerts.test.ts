@@ -15,7 +15,14 @@ test('a queue over 80 % of its capacity, told once until it was under 60 %', asy
   await fill(8)
   expect(events.of('alert')).toEqual([])
   await fill(1)
-  expect(events.of('alert')).toEqual([{ kind: 'queue_depth', value: 9, threshold: 8 }])
+  expect(events.of('alert')).toEqual([
+    {
+      kind: 'queue_depth',
+      message: '9 tasks are held; beyond 10 (capacity) calls are refused',
+      value: 9,
+      threshold: 8,
+    },
+  ])
   await queue.cancel(ids[0] ?? '')
   await fill(2)
   expect(events.of('alert')).toHaveLength(1)
@@ -39,7 +46,7 @@ test('more than five dead letters in a minute, told once a minute', async () => 
   await die(5)
   expect(events.of('alert')).toEqual([])
   await die(1)
-  expect(events.of('alert')).toEqual([{ kind: 'dead_letter_rate', value: 6, threshold: 5 }])
+  expect(events.of('alert')).toMatchObject([{ kind: 'dead_letter_rate', value: 6, threshold: 5 }])
   await die(10)
   expect(events.of('alert')).toHaveLength(1)
   await clock.advance(60_000)
@@ -56,7 +63,7 @@ test('a retry storm: over ten tasks for each success', async () => {
   server.reply(503)
   await queue.fetch(`${ORDERS}/19`, { redrive: { mode: 'defer' } })
   await Promise.resolve()
-  expect(events.of('alert')).toEqual([{ kind: 'retry_storm', value: 20, threshold: 10 }])
+  expect(events.of('alert')).toMatchObject([{ kind: 'retry_storm', value: 20, threshold: 10, origin: ORIGIN }])
 })
 
 test('opens the circuit where the option says so', async () => {

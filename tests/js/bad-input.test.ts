@@ -75,7 +75,7 @@ test.each<[what: string, init: object, says: RegExp]>([
   ['a cache', { cache: 'none' }, /init\.cache/],
   ['a redirect', { redirect: 'never' }, /init\.redirect/],
   ['a referrer policy', { referrerPolicy: 'x' }, /init\.referrerPolicy/],
-  ["a priority of redrive's", { priority: 5 }, /init\.priority.*'high'/],
+  ['a priority', { priority: 'urgent' }, /init\.priority.*'high'/],
   ['params, as Axios has them', { params: { a: 1 } }, /params: no option of fetch.*the URL/],
   ['baseURL, as Axios has it', { baseURL: API }, /baseURL: no option of fetch/],
   ['meta beside redrive', { meta: { order: 7 } }, /meta: no option of fetch.*give redrive: \{ meta \}/],
@@ -85,6 +85,17 @@ test.each<[what: string, init: object, says: RegExp]>([
   const { queue, server, events } = await setup()
   await expect(queue.enqueue(ORDERS, { method: 'POST', ...init } as RequestInit)).rejects.toThrow(says)
   expect([server.hits, events.names()]).toEqual([0, []])
+})
+
+test.each([
+  ['ftp://api.test/a?token=hush', {}, "enqueue: expected an http(s) URL, got 'ftp://api.test/a…'"],
+  [ORDERS, { mode: 'no-cors' }, 'enqueue: takes no request with no-cors'],
+  [ORDERS, { keepalive: true }, 'enqueue: takes no request with keepalive'],
+  [ORDERS, { redrive: false }, 'enqueue: takes no request with redrive: false'],
+] as const)('enqueue(%s, %o) cannot be tried again, and says why', async (url, init, says) => {
+  const { queue, server } = await setup()
+  await expect(queue.enqueue(url, init as RequestInit)).rejects.toThrow(says)
+  expect(server.hits).toBe(0)
 })
 
 test('S12 a URL that is refused does not show its query', async () => {

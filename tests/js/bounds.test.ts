@@ -80,7 +80,9 @@ const TRIALS: Readonly<Record<string, Trial>> = {
       server.reply(503)
       expect((await queue.fetch(ORDERS)).status).toBe(503)
       expect(trimmed(fakes)).toEqual(['storage_full'])
-      expect(events.of('alert')).toContainEqual({ kind: 'queue_depth', value: 9, threshold: 8 })
+      expect(events.of('alert')).toContainEqual(
+        expect.objectContaining({ kind: 'queue_depth', value: 9, threshold: 8 }),
+      )
       expect(await queue.deadLetters.redriveAll()).toBe(9)
       expect(queue.stats()).toMatchObject({ depth: 10, deadLetters: 0 })
       await clock.settle()
@@ -137,6 +139,8 @@ const TRIALS: Readonly<Record<string, Trial>> = {
       expect(trimmed(fakes)).toEqual([])
       await fakes.queue.fetch(ORDERS)
       expect([fakes.queue.stats().deadLetters, trimmed(fakes)]).toEqual([1_000, ['dead_letters_trimmed']])
+      const message = '1 dead letter(s) were purged: over 1000 whose callers have the failure'
+      expect(fakes.events.of('degraded')).toMatchObject([{ message }])
       await fakes.queue.enqueue(ORDERS)
     },
   },

@@ -120,6 +120,7 @@ test.each<[init: object, meant: string]>([
   [{ idempotencyKey: 'a' }, "idempotencyKey: did you mean redrive: { idempotencyKey: 'a' }?"],
   [{ orderKey: 'a' }, "orderKey: did you mean redrive: { orderKey: 'a' }?"],
   [{ mode: 'defer' }, "mode: did you mean redrive: { mode: 'defer' }?"],
+  [{ priority: 5 }, 'priority: did you mean redrive: { priority: 5 }?'],
   [{ sensitive: true }, 'sensitive: did you mean redrive: { sensitive: true }?'],
   [{ policy: { maxAttempts: 3 } }, 'policy: did you mean redrive: { policy: an object }?'],
   [{ maxAttempts: 3 }, 'maxAttempts: did you mean redrive: { policy: { maxAttempts: 3 } }?'],

@@ -81,7 +81,9 @@ test('`alert` without a listener is warned of once for each kind', async () => {
   }
   await enqueue()
   expect(said()).toEqual([
-    expect.stringMatching(/^redrive: queue 'orders': alert: .*dead_letter_rate.*on\('alert'.*warn: false/),
+    expect.stringMatching(
+      /^redrive: queue 'orders': alert: over 5 tasks were given up within a minute: see deadLetters.list\(\) \(once; on\('alert'.*warn: false/,
+    ),
   ])
   await enqueue()
   expect(said()).toHaveLength(1)

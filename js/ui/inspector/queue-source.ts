@@ -210,7 +210,7 @@ const TELLERS: Tellers = {
     tone: CIRCUIT_TONES[to],
   }),
   degraded: ({ code, message }) => ({ text: `${code}: ${message}`, tone: 'warn' }),
-  alert: ({ kind, value, threshold }) => ({ text: `${kind}: ${value}, over ${threshold}`, tone: 'bad' }),
+  alert: ({ kind, message }) => ({ text: `${kind}: ${message}`, tone: 'bad' }),
 }
 
 function listen(queue: RetryQueue, listener: (event: InspectorEvent) => void): () => void {
