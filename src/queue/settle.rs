@@ -5,8 +5,8 @@ use super::server_wait::{Wait, give_phase};
 use super::task::{Refunds, State, Task};
 use super::told::{TOO_MANY_REQUESTS, Told};
 use super::{Carry, Ended, Next, NextKind, Queue, Verdict};
-use crate::gates::Ending;
 use crate::gates::breaker::Heard;
+use crate::gates::{Ending, WhenOpen};
 use crate::http::classify::{Beside, Class, classify, is_in_progress, leaves_open};
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::slots::index_of;
@@ -27,6 +27,8 @@ const LAST_AT_ONCE: u32 = 3;
 
 /// The end of a caller's wait that chance does not draw into: time enough for one more attempt.
 const LAST_ATTEMPT: Millis = Millis::new(1000);
+/// With less to choose from, chance does not draw again: one attempt would follow the other ever faster.
+const LEAST_ROOM: Millis = Millis::new(500);
 
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
 const FAILED_BEFORE: u32 = 1;
@@ -113,10 +115,18 @@ impl Queue {
         let (Verdict::Retry { delay, .. }, Some(task)) = (verdict, self.tasks.at(index)) else {
             return verdict;
         };
+        let (wait_until, last) = (task.wait_until.get(), task.leaves(LAST_ATTEMPT));
+        if let Some(lane) = self.lanes.at_mut(task.lane.get())
+            && self.when_open == WhenOpen::Wait
+            && lane.door.callers == 0
+            && (lane.awaited_until.max(now)..Millis::MAX).contains(&wait_until)
+        {
+            // The last caller leaves: its circuit tries the server out before that, and not after it.
+            lane.gates.breaker.hasten(last.max(now));
+        }
         if self.is_turned_away(task) {
             return Verdict::Exhausted(Reason::CircuitOpen);
         }
-        let wait_until = task.wait_until.get();
         let Some(lane) = self.lanes.at_mut(task.lane.get()).filter(|_| wait_until != Millis::MAX) else {
             return verdict;
         };
@@ -314,7 +324,7 @@ impl Queue {
         let least = backoff::delay(policy, attempts, backoff::Draw { r32: 0, ..draw }).max(least);
         let room = task.leaves(LAST_ATTEMPT).minus(now).minus(upload);
         // Chance would have it wait for longer than its caller does, where a shorter wait leaves time for an attempt.
-        if curve > room && least <= room {
+        if curve > room && least.plus(LEAST_ROOM) <= room {
             let chance = room.minus(least).get().saturating_mul(u64::from(self.rng.next_u32())) >> 32;
             curve = least.plus(Millis::new(chance));
         }

@@ -184,6 +184,25 @@ fn a_wait_that_chance_draws_past_its_callers_is_drawn_again_from_what_is_left() 
 }
 
 #[test]
+fn attempts_do_not_follow_each_other_ever_faster_as_their_callers_wait_ends() {
+    let mut rig = setup(json!({ "strategy": "exponential", "jitterType": "FULL", "maxAttempts": 99 }));
+    let mut late = 0;
+    for _ in 0..200 {
+        let until = Millis::new(rig.now + 30_000);
+        let call = rig.admit(|admission| {
+            admission.started = true;
+            admission.wait_until = until;
+        });
+        while let Verdict::Retry { delay, .. } = rig.answer(call, 503) {
+            rig.wait(delay.get());
+            assert_eq!(rig.starts(), [call]);
+            late += u32::from(until.minus(rig.time()) < Millis::new(2000));
+        }
+    }
+    assert!(late < 450, "{late} of 200 calls in their last 2 s");
+}
+
+#[test]
 fn an_attempt_is_sent_only_while_its_caller_waits_for_at_least_100_ms_or_an_eighth_of_the_wait() {
     for (waits, at, in_time) in [(2000, 1900, true), (2000, 1901, false), (200, 175, true), (200, 176, false)]
     {

@@ -122,6 +122,35 @@ fn unless_the_host_says_so_they_wait() {
 }
 
 #[test]
+fn an_open_circuit_tries_its_server_out_before_the_last_caller_leaves() {
+    for others in [false, true] {
+        let mut rig = gated(breaker(), roomy(), json!({ "initialDelayMs": 500 }));
+        rig.queue.set_when_open(WhenOpen::Wait);
+        open(&mut rig);
+        let call = rig.admit(|admission| admission.wait_until = Rig::at(OPEN_AT_MOST + 2000));
+        rig.wait(OPEN_AT_MOST);
+        assert_eq!(rig.start(), [call]);
+        if others {
+            let wait_until = Millis::new(rig.now + 30_000);
+            let other = rig.admit(|admission| (admission.started, admission.wait_until) = (true, wait_until));
+            assert_eq!(rig.answer(other, 503), retry_in(500));
+        }
+        let verdict = rig.answer(call, 503);
+        assert_eq!(rig.circuit(), Circuit::Open);
+        if others {
+            assert_eq!(verdict, Verdict::Exhausted(Reason::CircuitOpen), "another caller will see");
+            continue;
+        }
+        assert_eq!(verdict, retry_in(500));
+        // an eighth of its wait of 7 s is left then
+        rig.wait(2000 - 875);
+        assert_eq!(rig.start(), NOTHING);
+        rig.wait(1);
+        assert_eq!(rig.start(), [call]);
+    }
+}
+
+#[test]
 fn it_is_open_since_it_was_closed_last() {
     let mut rig = setup();
     let (lane, opened) = (rig.lane, rig.time());

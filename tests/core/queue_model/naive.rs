@@ -444,7 +444,7 @@ impl Naive {
             .max(patience.map_or(0, |_| 1000));
         let last = ((task.wait_until - task.created_at) / 8).min(1000);
         let room = task.wait_until.saturating_sub(now).saturating_sub(last);
-        if curve.get() > room && least <= room {
+        if curve.get() > room && least + 500 <= room {
             let u = f64::from(self.rng.next_u32()) / 4_294_967_296.0;
             curve = Millis::new(least + ((room - least) as f64 * u) as u64);
         }
