@@ -111,14 +111,7 @@ export function checkInit(
     throw new TypeError(`body: expected text, bytes, a Blob or a form of the platform; ${meant}`)
   }
   checkBeside(init)
-  // a fetch that the user gave may know them
-  const other = fetch === globalThis.fetch && Object.keys(init).find((name) => OTHERS.test(name))
-  if (other)
-    throw new TypeError(`${other}: not an option of fetch; give redrive: { policy: { maxAttempts, attemptTimeoutMs } }`)
 }
-
-/** Words of other libraries, which fetch would ignore. */
-const OTHERS = /^(retry|retries|timeout)$/
 
 /** Whether fetch would send `[object ...]` for a body: it has no bytes that this platform knows of, as the forms and Blobs of others have none. */
 function isWords(body: unknown): boolean {
