@@ -80,7 +80,7 @@ export interface QueueEvents {
   /**
    * Worth paging for. 'queue_depth': over 80 % of the capacity is taken, dead letters included; again after it was under 60 %. 'dead_letter_rate': over 5 in
    * a minute, once a minute. 'retry_storm': for each success of an origin over 10 tasks whose first attempt failed, 20
-   * of them or more, in 10 s. `message` says it in words, with what to do.
+   * of them or more, in 10 s. `message` says it in words.
    */
   alert: {
     kind: 'queue_depth' | 'dead_letter_rate' | 'retry_storm'
