@@ -115,21 +115,18 @@ impl Queue {
         let (Verdict::Retry { delay, .. }, Some(task)) = (verdict, self.tasks.at(index)) else {
             return verdict;
         };
-        let (wait_until, last) = (task.wait_until.get(), task.leaves(LAST_ATTEMPT));
-        if let Some(lane) = self.lanes.at_mut(task.lane.get())
-            && self.when_open == WhenOpen::Wait
-            && lane.door.callers == 0
-            && (lane.awaited_until.max(now)..Millis::MAX).contains(&wait_until)
-        {
+        let wait_until = task.wait_until.get();
+        let Some(lane) = self.lanes.at_mut(task.lane.get()).filter(|_| wait_until != Millis::MAX) else {
+            return verdict;
+        };
+        if self.when_open == WhenOpen::Wait && lane.door.callers == 0 && wait_until >= lane.awaited_until {
             // The last caller leaves: its circuit tries the server out before that, and not after it.
-            lane.gates.breaker.hasten(last.max(now));
+            lane.gates.breaker.hasten(task.leaves(LAST_ATTEMPT).max(now));
         }
         if self.is_turned_away(task) {
             return Verdict::Exhausted(Reason::CircuitOpen);
         }
-        let Some(lane) = self.lanes.at_mut(task.lane.get()).filter(|_| wait_until != Millis::MAX) else {
-            return verdict;
-        };
+        let Some(lane) = self.lanes.at_mut(task.lane.get()) else { return verdict };
         let by_others = lane.awaited_until;
         lane.awaited_until = by_others.max(wait_until);
         if lane.shut_until(now).max(now.plus(delay)) > wait_until {
