@@ -123,7 +123,7 @@ function isWords(body: unknown): boolean {
 
 /** Options of a call that are nothing to fetch, to Axios or to those who give either more of their own. */
 const OURS =
-  /^(idempotencyKey|orderKey|policy|policyId|waitMs|idempotent|sensitive|allowMemory|expiresAt|shouldRetry|onRetry) |^mode (defer|await)$|^priority -?\d/
+  /^(idempotencyKey|orderKey|policy|policyId|waitMs|idempotent|sensitive|allowMemory) |^mode (defer|await)$|^priority -?\d/
 /** Likewise of a policy. */
 const OF_POLICY = /Ms$|^(max|jitter|retry)[A-Z]/
 

@@ -124,7 +124,6 @@ test.each<[init: object, meant: string]>([
   [{ sensitive: true }, 'sensitive: did you mean redrive: { sensitive: true }?'],
   [{ policy: { maxAttempts: 3 } }, 'policy: did you mean redrive: { policy: an object }?'],
   [{ maxAttempts: 3 }, 'maxAttempts: did you mean redrive: { policy: { maxAttempts: 3 } }?'],
-  [{ shouldRetry: () => true }, 'shouldRetry: did you mean redrive: { shouldRetry: a function }?'],
   [{ body: { a: 1 } }, 'for JSON use JSON.stringify(body)'],
   [{ body: [1, 2] }, 'for JSON use JSON.stringify(body)'],
   [{ body: Promise.resolve('tea') }, 'a form of the platform'],
