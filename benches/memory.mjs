@@ -1,11 +1,13 @@
 // What a waiting task takes beyond the request its owner handed over: heap and the core's own memory, after a full
 // collection. Each contestant in a process of its own.
+
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fastq from 'fastq'
 import FlatQueue from 'flatqueue'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
+import { NONE, OP_ADMIT, OP_LANE, OP_SETTLE } from '../js/core/codes.ts'
 import { RetryQueue } from './lib/package.mjs'
 import { ORIGIN, openScheduler, roomFor } from './lib/scheduler.mjs'
 import { orLess } from './lib/smoke.mjs'
@@ -53,13 +55,13 @@ const contestants = {
   'redrive core alone': async (n) => {
     const { runner, engine, policyOf } = await openScheduler(n)
     const before = engine.memory.buffer.byteLength
-    const lane = runner.core.lane()
+    const lane = runner.core.call(OP_LANE)
     const policy = runner.core.policy(policyOf({ initialDelayMs: 3_600_000, maxDelayMs: 3_600_000 }))
     const none = Number.POSITIVE_INFINITY
     const now = Date.now()
     for (let i = 0; i < n; i++) {
-      const slot = runner.core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, now)
-      runner.core.settle(now, slot, 0, 503, Number.NaN, 1, Number.NaN, false)
+      const slot = runner.core.send(OP_ADMIT, now, lane, policy, 0, 0, 1, now, none, none, NONE, now)
+      runner.core.send(OP_SETTLE, now, slot, 0, 503, Number.NaN, 1)
     }
     return { keep: runner, outside: engine.memory.buffer.byteLength - before }
   },

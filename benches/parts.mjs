@@ -12,7 +12,7 @@ import { table } from './lib/table.mjs'
 const parts = [
   ['allocator', /^talc|__rust_(alloc|dealloc|realloc)|__rg_/],
   ['serde', /^serde/],
-  ['queue: boundary', /^corequeue|redrive::wasm::queue|CoreQueue/],
+  ['queue: calls', /^corequeue|redrive::wasm::queue|redrive::calls|CoreQueue/],
   ['timer', /^waketimer|redrive::wasm::timer|gloo_timers|WakeTimer/],
   ['curves, policies, schedule', /redrive::(policy|error|wait::(backoff|schedule))|^backoff_|^calculate_/],
   ['Retry-After, dates', /redrive::http::(asked|retry_after|reset|http_date)|^said/],

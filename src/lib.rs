@@ -68,6 +68,8 @@
 //! # }
 //! ```
 
+#[doc(hidden)]
+pub mod calls;
 mod chunks;
 #[doc(hidden)]
 pub mod codes;

@@ -18,13 +18,9 @@ mod errors;
 #[cfg(feature = "queue-module")]
 mod functions;
 #[cfg(feature = "queue-module")]
-mod gates;
-#[cfg(feature = "queue-module")]
 mod headers;
 #[cfg(feature = "keys-module")]
 mod keys;
-#[cfg(feature = "queue-module")]
-mod leases;
 #[cfg(feature = "keys-module")]
 mod pure;
 #[cfg(feature = "queue-module")]

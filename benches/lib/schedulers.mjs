@@ -1,10 +1,12 @@
 // Everybody gets the same work: n tasks, the first attempt of each answers 503 and the second 200, at once; at most
 // six run together; whoever gave a task gets a promise of its end. A factory returns `run`, which resolves when all
 // have ended. `lacks` says what a contestant does not do that redrive's rows do.
+
 import fastq from 'fastq'
 import FlatQueue from 'flatqueue'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
+import { NONE, OP_ADMIT, OP_LANE, OP_POLL, OP_SETTLE, OP_WAKE_AT } from '../../js/core/codes.ts'
 import { RetryQueue } from './package.mjs'
 import { CONCURRENCY, NO_WAITS, ORIGIN, openScheduler, roomFor } from './scheduler.mjs'
 
@@ -194,27 +196,27 @@ function bareHeap(n) {
 
 function bareCore(n) {
   return async () => {
-    const { runner, engine, policyOf } = await openScheduler(n)
+    const { runner, policyOf } = await openScheduler(n)
     const { core } = runner
-    const lane = core.lane()
+    const lane = core.call(OP_LANE)
     const policy = core.policy(policyOf({ initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS }))
     const none = Number.POSITIVE_INFINITY
     const failed = new Set()
     let now = Date.now()
-    for (let i = 0; i < n; i++) core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, Number.NaN)
+    for (let i = 0; i < n; i++) core.send(OP_ADMIT, now, lane, policy, 0, 0, 1, now, none, none, NONE)
     for (let left = n; left > 0; ) {
-      const count = core.poll(now)
+      const count = core.call(OP_POLL, now)
       if (count === 0) {
-        now = core.wakeAt()
+        now = core.call(OP_WAKE_AT)
         continue
       }
-      const actions = new Uint32Array(engine.memory.buffer, core.actionsPtr(), count * 2).slice()
+      const actions = Array.from({ length: 2 * count }, (_, i) => core.at(1 + i))
       for (let i = 0; i < actions.length; i += 2) {
         const slot = actions[i]
         if (!failed.delete(slot)) {
           failed.add(slot)
-          core.settle(now, slot, 0, 503, Number.NaN, 0, Number.NaN, false)
-        } else if (core.settle(now, slot, 0, 200, Number.NaN, 0, Number.NaN, false) === 0) left--
+          core.send(OP_SETTLE, now, slot, 0, 503, Number.NaN, 0)
+        } else if (core.send(OP_SETTLE, now, slot, 0, 200, Number.NaN, 0) === 0) left--
       }
     }
     await runner.close(0)

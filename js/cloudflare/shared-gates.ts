@@ -11,22 +11,29 @@ import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
+import { Calls, gateOfLane } from '../core/calls.ts'
 import {
   BATCH,
   ENTRY_SENT,
   ENTRY_WAITS,
   LET_IN,
   NONE,
+  OP_CALL,
+  OP_CANCEL,
+  OP_DROP_LANE,
+  OP_GATES,
+  OP_HELD_UNTIL,
+  OP_LANE,
+  OP_PAYS,
+  OP_POLL,
+  OP_SET_WHEN_OPEN,
+  OP_STAND,
   OUTCOME_OWN_ERROR,
   OUTCOME_RELEASED,
   OUTCOME_TIMED_OUT,
   STORM,
   WHEN_OPEN,
 } from '../core/codes.ts'
-import { gateOfLane } from '../core/decode.ts'
-import type { Engine } from '../core/engine.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { Actions } from '../core/queue-calls.ts'
 import { instantiate } from '../core/static.ts'
 import { MAX_MS } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
@@ -54,9 +61,7 @@ const MOST_WAITING = 10_000
 const MOST_RULES = 16
 
 interface Gates {
-  readonly engine: Engine
-  readonly core: CoreQueue
-  readonly actions: Actions
+  readonly core: Calls
   readonly policies: Policies
   readonly rulings: Rulings
   readonly lanes: Map<string, number>
@@ -73,7 +78,7 @@ type OnHold = (call: Call, now: number, forMs: number) => void
 export class SharedGates {
   readonly #host: QueueContext
   readonly #settings: Settings
-  readonly #numbers: Float64Array
+  readonly #numbers: readonly number[]
   readonly #whenOpen: number
   readonly #maxLaneHoldMs: number
   readonly #rules: string
@@ -126,7 +131,7 @@ export class SharedGates {
     const lane = laneOf(gates, origin)
     if (lane === undefined) return false
     if (waitUntil !== undefined) return (opensAt(gates, lane) ?? 0) <= waitUntil
-    return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
+    return nextAt >= gates.core.call(OP_HELD_UNTIL, lane, now) && gates.core.call(OP_PAYS, now, lane) === 1
   }
 
   /**
@@ -143,13 +148,13 @@ export class SharedGates {
       const { core, policies, rulings, told, now } = gates
       const at = now()
       if (place?.gates !== gates) {
-        const entry = core.call(at, lane, waitUntil, false)
+        const entry = core.call(OP_CALL, at, lane, waitUntil, false)
         if (entry === ENTRY_SENT) return undefined
-        const stand = (handle: number) => core.stand(at, lane, handle, 0, at, FOREVER, waitUntil)
+        const stand = (handle: number) => core.send(OP_STAND, at, lane, handle, 0, at, FOREVER, waitUntil)
         place = { gates, slot: entry === ENTRY_WAITS ? policies.with(policy, stand) : NONE }
       }
       const { slot } = place
-      if (signal?.aborted) core.cancel(slot)
+      if (signal?.aborted) core.call(OP_CANCEL, slot)
       poll(gates)
       const action = told.get(slot)
       told.delete(slot)
@@ -175,7 +180,8 @@ export class SharedGates {
       const opens = opensAt(gates, lane)
       if (signal.aborted || Math.max(now(), opens ?? 0) > waitUntil) return false
       const isOpen = opens === undefined
-      if (isOpen && (core.pays(now(), lane) || core.call(now(), lane, 0, false) === ENTRY_SENT)) return true
+      if (isOpen && (core.call(OP_PAYS, now(), lane) || core.call(OP_CALL, now(), lane, 0, false) === ENTRY_SENT))
+        return true
       await this.#until(opens ?? 0, now(), waitUntil)
     }
   }
@@ -209,13 +215,13 @@ export class SharedGates {
     const known = byRules.get(this.#rules)
     if (known) return known
     if (byRules.size >= MOST_RULES) forget()
-    const core = new engine.glue.CoreQueue(1, 1, MOST_WAITING, 0, this.#maxLaneHoldMs, this.#settings.seed)
-    core.gates(this.#numbers)
-    core.setWhenOpen(this.#whenOpen)
-    const [actions, policies] = [new Actions(engine, core), new Policies(core, this.#host)]
+    const core = new Calls(engine, 1, 1, MOST_WAITING, 0, this.#maxLaneHoldMs, this.#settings.seed)
+    core.send(OP_GATES, ...this.#numbers)
+    core.call(OP_SET_WHEN_OPEN, this.#whenOpen)
+    const policies = new Policies(core, this.#host)
     const rulings = new Rulings(engine, core, policies, () => '', String)
     const now = steady(this.#settings.clock)
-    const gates = { engine, core, actions, policies, rulings, lanes: new Map(), told: new Map(), now }
+    const gates = { core, policies, rulings, lanes: new Map(), told: new Map(), now }
     byRules.set(this.#rules, gates)
     return gates
   }
@@ -227,22 +233,21 @@ function forget(): void {
 }
 
 /** Notes what the core says of calls that wait. It also reports changed circuits: a Worker has no listeners for them. */
-function poll({ core, actions, told, now }: Gates): void {
+function poll({ core, told, now }: Gates): void {
   // a request that is gone takes none
   if (told.size > MOST_WAITING) told.clear()
   for (let count = BATCH; count === BATCH; ) {
-    count = core.poll(now())
-    const { pairs } = actions
-    for (let i = 0; i < 2 * count; i += 2) {
-      const [slot = NONE, action = 0] = [pairs[i], pairs[i + 1]]
+    count = core.call(OP_POLL, now())
+    for (let i = 1; i < 2 * count; i += 2) {
+      const [slot, action] = [core.at(i), core.at(i + 1)]
       if (action >= LET_IN && action < STORM) told.set(slot, action)
     }
   }
 }
 
 /** When the gate opens that a retry meets; 0: no one knows when; undefined: it is open. */
-function opensAt({ engine, core, now }: Gates, lane: number): number | undefined {
-  const { gate, until } = gateOfLane(engine, core, lane, now(), true)
+function opensAt({ core, now }: Gates, lane: number): number | undefined {
+  const { gate, until } = gateOfLane(core, lane, now(), true)
   if (gate === 'ready') return undefined
   // a probe may end long before its place lapses
   return until < FOREVER && gate !== 'circuit-probing' ? until : 0
@@ -255,7 +260,7 @@ function laneOf(gates: Gates, origin: string): number | undefined {
   if (known !== undefined) return known
   if (lanes.size >= MOST_ORIGINS) dropIdle(gates)
   if (lanes.size >= MOST_ORIGINS) return undefined
-  const lane = core.lane()
+  const lane = core.call(OP_LANE)
   lanes.set(origin, lane)
   return lane
 }
@@ -269,6 +274,6 @@ function dropIdle(gates: Gates): void {
   for (const [origin, lane] of lanes) {
     if (looks-- === 0) return
     lanes.delete(origin)
-    if (!core.dropLane(lane)) lanes.set(origin, lane)
+    if (!core.call(OP_DROP_LANE, lane)) lanes.set(origin, lane)
   }
 }

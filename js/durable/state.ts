@@ -11,6 +11,7 @@ import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { StorageFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
+import { OP_SHARE_HOLD } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { giverFor } from '../runner/credentials.ts'
 import type { Runner } from '../runner/runner.ts'
@@ -59,7 +60,7 @@ export class StoredState {
   /** Takes note that the store hears of the hold of a task's lane: from then on it says how long its tasks are held. */
   shareHold({ principal, origin }: Task): void {
     const { core, host, lanes } = this.runner
-    this.runner.guard(() => core.shareHold(host.now(), lanes.of(principal, origin), 0))
+    this.runner.guard(() => core.call(OP_SHARE_HOLD, host.now(), lanes.of(principal, origin), 0))
   }
 
   /** The task as this process has it. */

@@ -15,6 +15,7 @@ import {
   type StoredTask,
   type Turn,
 } from '../api/store.ts'
+import { OP_SHARE_HOLD, OP_VACANCIES } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import { hiddenTasks } from './hidden-tasks.ts'
@@ -334,7 +335,7 @@ export class StoreLoop {
     const { concurrency: total, concurrencyPerOrigin: perLane } = limits
     return (
       runner.guard(() => {
-        const limit = Math.min(core.vacancies(), BATCH)
+        const limit = Math.min(core.call(OP_VACANCIES), BATCH)
         if (limit === 0) return null
         // of a lane that is not known here as many may start as of any new one
         const { rate } = host.settings
@@ -354,7 +355,7 @@ export class StoreLoop {
     const { core, lanes, host } = runner
     for (const lane of told) {
       const handle = lanes.named(lane)
-      if (handle !== undefined) runner.guard(() => core.shareHold(host.now(), handle, 0))
+      if (handle !== undefined) runner.guard(() => core.call(OP_SHARE_HOLD, host.now(), handle, 0))
     }
   }
 
@@ -365,7 +366,7 @@ export class StoreLoop {
     runner.guard(() => {
       for (const { lane, heldForMs } of lanes) {
         const handle = heldForMs > 0 ? this.#laneOf(lane) : undefined
-        if (handle !== undefined) runner.core.shareHold(runner.host.now(), handle, heldForMs)
+        if (handle !== undefined) runner.core.call(OP_SHARE_HOLD, runner.host.now(), handle, heldForMs)
       }
     })
   }

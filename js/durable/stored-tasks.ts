@@ -11,7 +11,7 @@ import type { RunnerStats } from '../api/stats.ts'
 import { type ClaimedTask, type Hint, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { Durability, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { notSent } from '../call/not-sent.ts'
-import { OUTCOME_RELEASED } from '../core/codes.ts'
+import { OP_CANCEL, OUTCOME_RELEASED } from '../core/codes.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import { within } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
@@ -248,7 +248,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   abort(task: Task, reason: unknown): void {
     const { runner } = this.state
     task.cancelRequested = true
-    runner.guard(() => runner.core.cancel(task.slot))
+    runner.guard(() => runner.core.call(OP_CANCEL, task.slot))
     task.attempt?.abort(reason)
   }
 

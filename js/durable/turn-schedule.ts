@@ -6,6 +6,7 @@
  */
 
 import type { Claim, Turn } from '../api/store.ts'
+import { OP_SHUT_UNTIL, OP_VACANCIES } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import { RENEWED_LEASE_MS } from './lease-terms.ts'
@@ -39,14 +40,14 @@ export class TurnSchedule {
 
   /** Takes note that an attempt has ended; gives whether a turn could claim something in its place. */
   roomMade(): boolean {
-    if (!this.#wantsRoom || !this.#runner.guard(() => this.#runner.core.vacancies())) return false
+    if (!this.#wantsRoom || !this.#runner.guard(() => this.#runner.core.call(OP_VACANCIES))) return false
     this.#blockedMs = RETRY_BLOCKED_MS
     return true
   }
 
   /** Takes note that more may be due; gives whether there is room for it. */
   workOffered(): boolean {
-    if (this.#runner.guard(() => this.#runner.core.vacancies())) return true
+    if (this.#runner.guard(() => this.#runner.core.call(OP_VACANCIES))) return true
     this.#wantsRoom = true
     return false
   }
@@ -85,7 +86,7 @@ export class TurnSchedule {
     const { core, host, lanes } = this.#runner
     const now = host.now()
     // no room, for own attempts or a pause: their end brings the next turn, and the clock none
-    const room = claim !== null && (this.#runner.guard(() => core.vacancies()) ?? 0) > 0
+    const room = claim !== null && (this.#runner.guard(() => core.call(OP_VACANCIES)) ?? 0) > 0
     // a lane with less room than its limit may have kept something back, which `nextInMs` says nothing of
     this.#wantsRoom = !room || turn.blockedByLimit || (claim.bounds ?? []).length > 0
     // counted from the question: a store looks at its clock first, and what it then takes to commit and to answer is
@@ -102,7 +103,8 @@ export class TurnSchedule {
     nextAt = Math.min(Math.max(nextAt, this.#frozenUntil(turn, now)), lookAt)
     for (const { lane, max, untried } of claim?.bounds ?? []) {
       const handle = max === 0 || untried ? lanes.named(lane) : undefined
-      const shutUntil = handle === undefined ? 0 : (this.#runner.guard(() => core.shutUntil(handle, now)) ?? 0)
+      const shutUntil =
+        handle === undefined ? 0 : (this.#runner.guard(() => core.call(OP_SHUT_UNTIL, handle, now)) ?? 0)
       if (shutUntil > now) nextAt = Math.min(nextAt, shutUntil)
     }
     this.nextAt = this.mayClaim(now) ? nextAt : this.#notBefore

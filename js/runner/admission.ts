@@ -13,7 +13,7 @@ import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { assertThere, notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { CLASS_RETRY, OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RELEASED } from '../core/codes.ts'
+import { CLASS_RETRY, OP_VISIT, OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { handedOver } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -362,7 +362,7 @@ export class Admission {
   #visit({ origin, principal }: Call): void {
     const { core, lanes, host } = this.#runner
     const lane = isOffline() ? lanes.of(principal, origin) : lanes.find(principal, origin)
-    if (lane !== undefined) this.#runner.guard(() => core.visit(host.now(), lane))
+    if (lane !== undefined) this.#runner.guard(() => core.call(OP_VISIT, host.now(), lane))
   }
 
   /** Whether the call outlives the queue that closes: it was enqueued, and the store takes it. */

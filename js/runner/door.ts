@@ -7,8 +7,23 @@ import { QueueClosedError } from '../api/errors.ts'
 import type { OpenCircuit } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { notSent } from '../call/not-sent.ts'
-import { CIRCUIT_OPEN, ENDED, ENTRY_SENT, ENTRY_WAITS, LET_IN, NONE, OUTCOME_OWN_ERROR, STORM } from '../core/codes.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Calls } from '../core/calls.ts'
+import {
+  CIRCUIT_OPEN,
+  ENDED,
+  ENTRY_SENT,
+  ENTRY_WAITS,
+  LET_IN,
+  NONE,
+  OP_CALL,
+  OP_CANCEL,
+  OP_CIRCUIT,
+  OP_OPEN_SINCE,
+  OP_SHUT_UNTIL,
+  OP_STAND,
+  OUTCOME_OWN_ERROR,
+  STORM,
+} from '../core/codes.ts'
 import { whenAborted } from '../platform/abort.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Rulings } from '../tasks/ruling.ts'
@@ -18,7 +33,7 @@ import type { Lanes } from './lanes.ts'
 
 /** The part of the runner that the door needs. */
 interface DoorPorts {
-  readonly core: CoreQueue
+  readonly core: Calls
   readonly lanes: Lanes
   readonly policies: Policies
   readonly rulings: Pick<Rulings, 'heard'>
@@ -53,7 +68,8 @@ export class Door {
     const { principal, origin, waitMs } = call
     const lane = lanes.find(principal, origin)
     if (lane === undefined) return undefined
-    const entry = this.#runner.guard(() => core.call(host.now(), lane, createdAt + waitMs, isEarly)) ?? ENTRY_SENT
+    const entry =
+      this.#runner.guard(() => core.call(OP_CALL, host.now(), lane, createdAt + waitMs, isEarly)) ?? ENTRY_SENT
     if (entry === ENTRY_SENT) return undefined
     const slot = entry === ENTRY_WAITS ? this.#runner.guard(() => this.#stand(call, createdAt, lane)) : NONE
     // there is no room for it, or it would wait in vain
@@ -101,7 +117,7 @@ export class Door {
     const { core, policies, host } = this.#runner
     const { priority = 0, expiresAt = FOREVER } = options
     return policies.with(policy, (handle) =>
-      core.stand(host.now(), lane, handle, priority, createdAt, expiresAt, createdAt + waitMs),
+      core.send(OP_STAND, host.now(), lane, handle, priority, createdAt, expiresAt, createdAt + waitMs),
     )
   }
 
@@ -117,14 +133,14 @@ export class Door {
   }
 
   #leave(slot: number): boolean {
-    this.#runner.guard(() => this.#runner.core.cancel(slot))
+    this.#runner.guard(() => this.#runner.core.call(OP_CANCEL, slot))
     return this.#waiters.delete(slot)
   }
 }
 
 /** The facts about the circuit of a lane. */
-export function circuitOf(core: CoreQueue, lane: number, origin: string, now: number): OpenCircuit {
+export function circuitOf(core: Calls, lane: number, origin: string, now: number): OpenCircuit {
   // of a probe no end is known
-  const until = core.circuit(lane, now) === CIRCUIT_OPEN ? core.shutUntil(lane, now) : 0
-  return { origin, since: core.openSince(lane), until: until > now && until < FOREVER ? until : null }
+  const until = core.call(OP_CIRCUIT, lane, now) === CIRCUIT_OPEN ? core.call(OP_SHUT_UNTIL, lane, now) : 0
+  return { origin, since: core.call(OP_OPEN_SINCE, lane), until: until > now && until < FOREVER ? until : null }
 }

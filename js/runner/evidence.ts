@@ -6,8 +6,16 @@
  */
 
 import { laneName } from '../api/store.ts'
-import { COMEBACK_AT_ONCE, COMEBACK_IN_VIEW, COMEBACK_OF_FEW, COMEBACK_OF_MANY } from '../core/codes.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Calls } from '../core/calls.ts'
+import {
+  COMEBACK_AT_ONCE,
+  COMEBACK_IN_VIEW,
+  COMEBACK_OF_FEW,
+  COMEBACK_OF_MANY,
+  OP_FLUSH,
+  OP_SET_COMEBACK,
+  OP_SET_ONLINE,
+} from '../core/codes.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { listen } from '../platform/abort.ts'
 import { openChannel } from '../platform/channel.ts'
@@ -23,7 +31,7 @@ const MOST_ORIGINS = 100
 
 /** The part of the runner that signs matter to. */
 interface EvidencePorts {
-  readonly core: CoreQueue
+  readonly core: Calls
   readonly lanes: Lanes
   readonly host: QueueContext
   readonly closing: AbortSignal
@@ -50,7 +58,7 @@ export class Evidence {
   constructor(runner: EvidencePorts) {
     this.#runner = runner
     const { host, core, closing: signal } = runner
-    if (isOffline()) core.setOnline(host.now(), false)
+    if (isOffline()) core.call(OP_SET_ONLINE, host.now(), false)
     const onNetwork = () => this.#setOnline(!isOffline())
     listen(globalThis, 'online', onNetwork, signal)
     listen(globalThis, 'offline', onNetwork, signal)
@@ -119,7 +127,7 @@ export class Evidence {
     const { principal } = host
     const lane = lanes.find(principal, origin)
     if (lane === undefined) return
-    this.#runner.guard(() => core.flush(host.now(), lane))
+    this.#runner.guard(() => core.call(OP_FLUSH, host.now(), lane))
     stored?.flush(laneName(principal, origin)).catch(() => {
       // its loop meets the same fault, and reports it
     })
@@ -131,7 +139,7 @@ export class Evidence {
     const runner = this.#runner
     const now = runner.host.now()
     if (runner.closing.aborted) return
-    runner.guard(() => runner.core.setComeback(comebackOf(runner.host.settings.breaker)))
+    runner.guard(() => runner.core.call(OP_SET_COMEBACK, comebackOf(runner.host.settings.breaker)))
     if (globalThis.document?.hidden || now < this.#wokenAt + WAKE_MS || runner.depth === 0) return
     this.#wokenAt = now
     runner.flush().catch(() => {
@@ -142,7 +150,7 @@ export class Evidence {
   #setOnline(online: boolean): void {
     const { core, lanes, host, stored, closing } = this.#runner
     if (closing.aborted) return
-    this.#runner.guard(() => core.setOnline(host.now(), online))
+    this.#runner.guard(() => core.call(OP_SET_ONLINE, host.now(), online))
     lanes.lookAgain()
     stored?.roomMade()
     this.#runner.tick()

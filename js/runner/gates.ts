@@ -4,10 +4,22 @@
  */
 
 import type { OriginStats } from '../api/stats.ts'
-import { CIRCUIT_CLOSED, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM, WHEN_OPEN } from '../core/codes.ts'
-import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
-import type { Engine } from '../core/engine.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { type Calls, type GateStatus, gateOfLane, gateStatusOf } from '../core/calls.ts'
+import {
+  CIRCUIT_CLOSED,
+  CIRCUITS,
+  ENDED,
+  ON_STORM_OPEN,
+  ON_STORM_TELL,
+  OP_CIRCUIT,
+  OP_ENDS_WAIT,
+  OP_GATES,
+  OP_HELD_UNTIL,
+  OP_RATE,
+  OP_SET_WHEN_OPEN,
+  STORM,
+  WHEN_OPEN,
+} from '../core/codes.ts'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -21,7 +33,7 @@ import type { StoredSide } from './stored.ts'
 
 /** The part of the runner that gates need. */
 interface GatePorts {
-  readonly core: CoreQueue
+  readonly core: Calls
   readonly lanes: Lanes
   readonly host: QueueContext
   readonly stored: Pick<StoredSide, 'endWaits'> | undefined
@@ -33,53 +45,51 @@ interface GatePorts {
 
 export class Gates {
   readonly alerts: Alerts
-  readonly #engine: Engine
   readonly #ports: GatePorts
   /** Enqueued and deferred calls wait unsent while the circuit of their origin is not closed. */
   readonly #keeps: boolean
 
-  constructor(engine: Engine, ports: GatePorts) {
+  constructor(ports: GatePorts) {
     const { core, host } = ports
-    this.#engine = engine
     this.#ports = ports
     this.alerts = new Alerts(host)
     const mode = whenOpen(host.settings)
     this.#keeps = mode !== 'hold'
     // the pages of others, and other requests of an isolate, may have been told the same, and none of them is seen here
     const isSeen = !isPage() && !host.handOver
-    core.gates(Float64Array.of(...gateNumbers(host.settings), isSeen ? 1 : 0))
+    core.send(OP_GATES, ...gateNumbers(host.settings), isSeen)
     const { rate } = host.settings
-    if (rate) core.rate(rate.perSecond, rate.burst ?? 1)
-    core.setWhenOpen(WHEN_OPEN.indexOf(mode))
+    if (rate) core.call(OP_RATE, rate.perSecond, rate.burst ?? 1)
+    core.call(OP_SET_WHEN_OPEN, WHEN_OPEN.indexOf(mode))
   }
 
   /** Time until which calls to this origin have to wait because its server has asked for it; 0: they need not. */
   heldUntil(origin: string): number {
-    return this.#ask(origin, (lane, now) => this.#ports.core.heldUntil(lane, now)) ?? 0
+    return this.#ask(origin, (lane, now) => this.#ports.core.call(OP_HELD_UNTIL, lane, now)) ?? 0
   }
 
   /** Whether what is enqueued for this origin is not sent for now: its circuit is not closed. */
   keeps(origin: string): boolean {
     if (!this.#keeps) return false
-    return this.#ask(origin, (lane, now) => this.#ports.core.circuit(lane, now) !== CIRCUIT_CLOSED) === true
+    return this.#ask(origin, (lane, now) => this.#ports.core.call(OP_CIRCUIT, lane, now) !== CIRCUIT_CLOSED) === true
   }
 
   /** The gate at which a task waits right now; undefined: it has ended. */
   statusOf({ slot }: Task): GateStatus | undefined {
     const { core, host } = this.#ports
-    return slot < 0 ? undefined : this.#ports.guard(() => gateStatusOf(this.#engine, core, slot, host.now()))
+    return slot < 0 ? undefined : this.#ports.guard(() => gateStatusOf(core, slot, host.now()))
   }
 
   /** The gate at which a due task of a store would wait in its lane at `now`. `isRetry`: it has a counted attempt. */
   statusOfLane(principal: string | null, origin: string, now: number, isRetry: boolean): GateStatus | undefined {
     const { core, lanes } = this.#ports
-    return this.#ports.guard(() => gateOfLane(this.#engine, core, lanes.of(principal, origin), now, isRetry))
+    return this.#ports.guard(() => gateOfLane(core, lanes.of(principal, origin), now, isRetry))
   }
 
   /** The gate that keeps the retries of a lane from starting, as `stats()` says it. */
   ofLane(lane: number): Pick<OriginStats, 'gate' | 'gateUntilAt'> {
     const { core, host } = this.#ports
-    const { gate, until } = gateOfLane(this.#engine, core, lane, host.now(), true)
+    const { gate, until } = gateOfLane(core, lane, host.now(), true)
     return gate === 'ready' ? {} : { gate, gateUntilAt: until < FOREVER ? until : null }
   }
 
@@ -99,7 +109,7 @@ export class Gates {
     if (!origin || !from || !to || principal === undefined) return
     // those in memory the core has ended already
     const isOver = (task: Task) =>
-      task.principal === principal && task.origin === origin && core.endsWait(lane, task.waitUntil)
+      task.principal === principal && task.origin === origin && core.call(OP_ENDS_WAIT, lane, task.waitUntil) === 1
     if (to === 'OPEN') stored?.endWaits(isOver, 'circuit_open')
     host.changed?.({})
     host.events.emit('circuit', { origin, from, to })
@@ -122,7 +132,7 @@ export function whenOpen({ breaker }: Pick<Settings, 'breaker'>): (typeof WHEN_O
 }
 
 /** The options as numbers for the core; NaN where its own default counts. */
-export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
+export function gateNumbers({ breaker, retryBudget }: Settings): number[] {
   const { fairShare, afterMs, openMs, maxOpenMs, openOnStorm }: BreakerOptions = breaker || {}
   const { capacity, perSuccess, perSecond }: RetryBudgetOptions = retryBudget || {}
   const isOn = breaker !== false
@@ -131,5 +141,5 @@ export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   const circuit = [isOn ? fairShare : 0, afterMs, openMs, maxOpenMs, storm]
   const budget = [retryBudget === false ? 0 : capacity, perSuccess, perSecond]
   const numbers = [...circuit, ...budget, comebackOf(breaker)]
-  return Float64Array.from(numbers, (number) => number ?? Number.NaN)
+  return numbers.map((number) => number ?? Number.NaN)
 }

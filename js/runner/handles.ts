@@ -1,10 +1,17 @@
 /** Translates what the queue knows by name into what the core knows by number: orders, policies, a request's flags. */
 
 import type { Call } from '../call/call.ts'
-import { FLAG_CREDENTIALED, FLAG_KEYED, FLAG_REPLAYABLE } from '../core/codes.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Admitted, Calls } from '../core/calls.ts'
+import {
+  FLAG_CREDENTIALED,
+  FLAG_KEYED,
+  FLAG_REPLAYABLE,
+  OP_DROP_ORDER,
+  OP_HAND_OVER,
+  OP_OPEN_ORDER,
+  OP_RELEASE_POLICY,
+} from '../core/codes.ts'
 import { policyFields } from '../core/policy-row.ts'
-import type { Admitted } from '../core/queue-calls.ts'
 import { handedOver } from '../options/background.ts'
 import type { FirstPolicy } from '../options/first-policy.ts'
 import { policyDefaults } from '../options/policy.ts'
@@ -18,13 +25,13 @@ const SWEEP_AT = 256
 
 /** Numbers of orders, by their keys. The core keeps the tasks of an order in line. */
 export class Orders {
-  readonly #core: CoreQueue
+  readonly #core: Calls
   /** By principal, then by key: no task waits for another user's, which may wait for that user. */
   readonly #byKey = new Map<string | null, Map<string, number>>()
   #size = 0
   #sweepAt = SWEEP_AT
 
-  constructor(core: CoreQueue) {
+  constructor(core: Calls) {
     this.#core = core
   }
 
@@ -32,7 +39,7 @@ export class Orders {
     const known = this.#byKey.get(principal)?.get(key)
     if (known !== undefined) return known
     if (this.#size >= this.#sweepAt) this.#sweep()
-    const order = this.#core.openOrder()
+    const order = this.#core.call(OP_OPEN_ORDER)
     const own = this.#byKey.get(principal) ?? new Map<string, number>()
     this.#byKey.set(principal, own.set(key, order))
     this.#size++
@@ -42,7 +49,7 @@ export class Orders {
   #sweep(): void {
     for (const [principal, own] of this.#byKey) {
       for (const [key, order] of own) {
-        if (this.#core.dropOrder(order) && own.delete(key)) this.#size--
+        if (this.#core.call(OP_DROP_ORDER, order) && own.delete(key)) this.#size--
       }
       if (own.size === 0) this.#byKey.delete(principal)
     }
@@ -53,11 +60,11 @@ export class Orders {
 
 /** Handles of policies. Those of the queue's options stay with the core; a call's own goes with its last task. */
 export class Policies {
-  readonly #core: CoreQueue
+  readonly #core: Calls
   readonly #host: QueueContext
   readonly #pinned = new Map<FirstPolicy, number>()
 
-  constructor(core: CoreQueue, host: QueueContext) {
+  constructor(core: Calls, host: QueueContext) {
     this.#core = core
     this.#host = host
   }
@@ -65,7 +72,7 @@ export class Policies {
   /** Puts a call, and the task in `slot` that it has become, under the policy of the background. */
   handOver(call: Call, slot: number): void {
     call.policy = handedOver(call)
-    if (slot >= 0) this.with(call.policy, (policy) => this.#core.handOver(slot, policy))
+    if (slot >= 0) this.with(call.policy, (policy) => this.#core.call(OP_HAND_OVER, slot, policy))
   }
 
   with<T>(policy: FirstPolicy, use: (handle: number) => T): T {
@@ -81,7 +88,7 @@ export class Policies {
       return use(handle)
     } finally {
       // a task that was admitted holds its own reference
-      this.#core.releasePolicy(handle)
+      this.#core.call(OP_RELEASE_POLICY, handle)
     }
   }
 }

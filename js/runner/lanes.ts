@@ -7,8 +7,17 @@
  */
 
 import { type Bound, laneName, originIn } from '../api/store.ts'
-import { NONE } from '../core/codes.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Calls } from '../core/calls.ts'
+import {
+  NONE,
+  OP_DROP_LANE,
+  OP_LANE,
+  OP_PAUSE,
+  OP_RESUME,
+  OP_ROOM,
+  OP_ROOM_FOR_FIRST,
+  OP_TRIES_OUT,
+} from '../core/codes.ts'
 import type { QueueContext } from './context.ts'
 
 /** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are forgotten. */
@@ -22,7 +31,7 @@ interface Lane {
 }
 
 export class Lanes {
-  readonly #core: CoreQueue
+  readonly #core: Calls
   readonly #host: QueueContext
   readonly #isEveryones: boolean
   readonly #byName = new Map<string, Lane>()
@@ -35,7 +44,7 @@ export class Lanes {
   #allPaused = false
   #isForeign = false
 
-  constructor(core: CoreQueue, host: QueueContext) {
+  constructor(core: Calls, host: QueueContext) {
     this.#core = core
     this.#host = host
     this.#isEveryones = host.settings.store?.everyone === true
@@ -47,12 +56,12 @@ export class Lanes {
     if (known !== undefined) return known
     const name = laneName(principal, origin)
     if (this.#byName.size >= KEPT) this.#dropIdle()
-    const handle = this.#core.lane()
+    const handle = this.#core.call(OP_LANE)
     const lane = { name, principal, origin, handle }
     this.#byName.set(name, lane)
     this.#byHandle.set(handle, lane)
     this.#short.add(lane)
-    if (!this.#mayStart(principal, origin)) this.#core.pause(handle)
+    if (!this.#mayStart(principal, origin)) this.#core.call(OP_PAUSE, handle)
     return handle
   }
 
@@ -89,10 +98,10 @@ export class Lanes {
       const { name, principal, handle } = lane
       // those of others are looked at again when the principal changes
       const isOwn = principal === this.#host.principal
-      const max = isOwn ? this.#core.room(now, handle) : perLane
-      const leastTried = isOwn && max > 0 && this.#core.triesOut(now, handle)
+      const max = isOwn ? this.#core.call(OP_ROOM, now, handle) : perLane
+      const leastTried = isOwn && max > 0 && this.#core.call(OP_TRIES_OUT, now, handle) === 1
       // retries wait for a token, and first attempts cost none
-      const first = max === 0 ? this.#core.roomForFirst(now, handle) : 0
+      const first = max === 0 ? this.#core.call(OP_ROOM_FOR_FIRST, now, handle) : 0
       if (first > 0) bounds.push({ lane: name, max: first, untried: true })
       else if (leastTried) bounds.push({ lane: name, max, leastTried })
       else if (max < perLane) bounds.push({ lane: name, max })
@@ -139,11 +148,11 @@ export class Lanes {
     this.lookAgain()
     if (origin === undefined) {
       this.#allPaused = true
-      this.#core.pause(NONE)
+      this.#core.call(OP_PAUSE, NONE)
       return
     }
     this.#paused.add(origin)
-    for (const lane of this.#byName.values()) if (lane.origin === origin) this.#core.pause(lane.handle)
+    for (const lane of this.#byName.values()) if (lane.origin === origin) this.#core.call(OP_PAUSE, lane.handle)
   }
 
   /** Forgets every lane, with its gates and holds: a test begins anew. What runs in one ends there. */
@@ -157,7 +166,7 @@ export class Lanes {
     if (origin === undefined) {
       this.#allPaused = false
       this.#paused.clear()
-      this.#core.resume(now, NONE)
+      this.#core.call(OP_RESUME, now, NONE)
     } else this.#paused.delete(origin)
     this.lookAgain()
     for (const lane of this.#byName.values()) this.#refresh(lane, now, origin)
@@ -177,8 +186,8 @@ export class Lanes {
   }
 
   #refresh({ principal, origin, handle }: Lane, now: number, only: string | undefined): void {
-    if (!this.#mayStart(principal, origin)) this.#core.pause(handle)
-    else if (only === origin) this.#core.resume(now, handle)
+    if (!this.#mayStart(principal, origin)) this.#core.call(OP_PAUSE, handle)
+    else if (only === origin) this.#core.call(OP_RESUME, now, handle)
   }
 
   #mayStart(principal: string | null, origin: string): boolean {
@@ -200,7 +209,7 @@ export class Lanes {
       if (looks-- === 0) return
       const { name, handle } = lane
       this.#byName.delete(name)
-      if (this.#core.dropLane(handle)) {
+      if (this.#core.call(OP_DROP_LANE, handle)) {
         if (this.#last === lane) this.#last = undefined
         this.#byHandle.delete(handle)
         this.#short.delete(lane)

@@ -6,6 +6,7 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { QueueFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
+import { OP_SET_LIMITS } from '../core/codes.ts'
 import { check, follow, oneOf, origin, type Rules, text } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
 import { hasTags, statusesOf } from '../stores/engine/listing.ts'
@@ -191,7 +192,7 @@ export class TaskManager {
     const { core, host, lanes, stored } = runner
     const { concurrency, concurrencyPerOrigin = concurrency } = host.settings
     runner.limits = { ...runner.limits, concurrency, concurrencyPerOrigin }
-    runner.guard(() => core.setLimits(host.now(), concurrency, concurrencyPerOrigin))
+    runner.guard(() => core.call(OP_SET_LIMITS, host.now(), concurrency, concurrencyPerOrigin))
     lanes.lookAgain()
     stored?.roomMade()
     runner.tick()

@@ -4,8 +4,8 @@ import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { QueueFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
-import { NONE, OUTCOME_RELEASED } from '../core/codes.ts'
-import { admit } from '../core/queue-calls.ts'
+import { admit } from '../core/calls.ts'
+import { NONE, OP_KEEP_DEAD, OUTCOME_RELEASED } from '../core/codes.ts'
 import { handedOver } from '../options/background.ts'
 import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -28,6 +28,8 @@ export class MemoryPlace implements Place {
   readonly #admission: AdmissionPorts
   /** The room that dead letters take, as the core has it. */
   #kept = { count: 0, bytes: 0 }
+  /** When the task that was admitted last may start; NaN: not before others of its order. */
+  #dueAt = Number.NaN
 
   constructor(runner: Runner, admission: AdmissionPorts) {
     this.#runner = runner
@@ -102,8 +104,7 @@ export class MemoryPlace implements Place {
   }
 
   #announce(task: Task): void {
-    const { dueAt } = this.#runner.rulings
-    task.nextAttemptAt = Number.isNaN(dueAt) ? this.#runner.host.now() : dueAt
+    task.nextAttemptAt = Number.isNaN(this.#dueAt) ? this.#runner.host.now() : this.#dueAt
     this.#runner.announce(task)
     this.#runner.tickSoon()
   }
@@ -124,12 +125,14 @@ export class MemoryPlace implements Place {
   #slot(call: Call, terms: Terms, startedAt: number, dead?: Task): number {
     const { core, orders, policies, registry } = this.#runner
     const { count, bytes } = registry.roomTaken(dead)
-    if (count !== this.#kept.count || bytes !== this.#kept.bytes) core.keepDead(count, bytes)
+    if (count !== this.#kept.count || bytes !== this.#kept.bytes) core.call(OP_KEEP_DEAD, count, bytes)
     this.#kept = { count, bytes }
     const { orderKey } = call.options
     return policies.with(call.policy, (policy) => {
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
-      return admit(core, askedOf(this.#runner, call, terms, policy, startedAt), order)
+      const slot = admit(core, askedOf(this.#runner, call, terms, policy, startedAt), order)
+      this.#dueAt = core.at(1)
+      return slot
     })
   }
 }

@@ -1,14 +1,15 @@
 /** Callers' own first attempts where they count in the limits, as `limitFirstAttempts` asks. The core keeps the count. */
 
 import type { Call } from '../call/call.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Calls } from '../core/calls.ts'
+import { OP_ENTER_OWN, OP_LEAVE_OWN } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
 
 /** The part of the runner that they need. */
 interface OwnAttemptPorts {
-  readonly core: CoreQueue
+  readonly core: Calls
   readonly lanes: Lanes
   readonly host: QueueContext
   readonly stored: { roomMade(): void } | undefined
@@ -35,10 +36,10 @@ export function entersLimits(call: Call, runner: OwnAttemptPorts): boolean {
   const lane = runner.guard(() => lanes.of(call.principal, call.origin))
   if (lane === undefined) return true
   const enteredAt = host.now()
-  if (runner.guard(() => core.enterOwn(enteredAt, lane)) === false) return false
+  if (runner.guard(() => core.call(OP_ENTER_OWN, enteredAt, lane)) === 0) return false
   call.leave = (sent) => {
     delete call.leave
-    runner.guard(() => core.leaveOwn(host.now(), lane, enteredAt, sent))
+    runner.guard(() => core.call(OP_LEAVE_OWN, host.now(), lane, enteredAt, sent))
     // the queue may start another in its place
     lanes.changed(call)
     runner.stored?.roomMade()

@@ -4,7 +4,8 @@
  */
 
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Calls } from '../core/calls.ts'
+import { OP_CANCEL } from '../core/codes.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import type { Door } from './door.ts'
@@ -13,7 +14,7 @@ import type { StoredSide } from './stored.ts'
 /** The parts of the runner that end a task. */
 interface EndPorts {
   readonly host: QueueContext
-  readonly core: Pick<CoreQueue, 'cancel'>
+  readonly core: Pick<Calls, 'call'>
   readonly tasks: readonly Task[]
   readonly door: Pick<Door, 'principalLeft'>
   readonly stored: Pick<StoredSide, 'endWaits'> | undefined
@@ -42,7 +43,7 @@ export function principalLeft(runner: EndPorts): void {
 /** Ends a task in memory whose caller waits for nothing. */
 export function endIfLeft(task: Task, runner: EndPorts): void {
   if (task.slot < 0 || task.principal === runner.host.principal || !waitsInVain(task, runner.host)) return
-  runner.guard(() => runner.core.cancel(task.slot))
+  runner.guard(() => runner.core.call(OP_CANCEL, task.slot))
   // the core trapped: the task has ended already
   if (task.slot >= 0) runner.end(task, 'EXHAUSTED', 'wait_exceeded')
 }

@@ -9,10 +9,21 @@ import { emptyStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { putAside, type RestTerms } from '../call/discard.ts'
 import type { Finished, RepeatAnswer } from '../call/transport.ts'
-import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
+import { Calls } from '../core/calls.ts'
+import {
+  BATCH,
+  CANCEL_REQUESTED,
+  ENDED,
+  NONE,
+  OP_CANCEL,
+  OP_FLUSH,
+  OP_IN_FLIGHT,
+  OP_PAUSE,
+  OP_POLL,
+  OP_WAKE_AT,
+  reasonOf,
+} from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { Actions } from '../core/queue-calls.ts'
 import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, reportTrimmed } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -42,7 +53,7 @@ import { readScope } from './task-scope.ts'
 import { WakeTimer } from './wake-timer.ts'
 
 export class Runner {
-  readonly core: CoreQueue
+  readonly core: Calls
   readonly lanes: Lanes
   readonly orders: Orders
   readonly policies: Policies
@@ -69,13 +80,14 @@ export class Runner {
   isTrapped = false
   /** While it is closing, calls that are enqueued can still be stored. */
   state: 'open' | 'closing' | 'stopped' = 'open'
-  readonly draining: Draining = new Draining(() => !this.guard(() => this.core.inFlight()) && !this.stored?.settling)
+  readonly draining: Draining = new Draining(
+    () => !this.guard(() => this.core.call(OP_IN_FLIGHT)) && !this.stored?.settling,
+  )
   readonly #closing = new AbortController()
   /** Aborted when no new work is begun here any more. */
   readonly closing: AbortSignal = this.#closing.signal
   /** The terms on which answers are dropped. */
   readonly restTerms: RestTerms
-  readonly #actions: Actions
   readonly #tickNow = () => {
     this.#tickQueued = false
     this.tick()
@@ -90,10 +102,9 @@ export class Runner {
     // the holds of each principal are left to such a store: here they would be everyone's
     const longestHold = host.settings.store?.everyone ? 0 : maxLaneHoldMs
     const most = [concurrency, concurrencyPerOrigin, capacity, capacityBytes, longestHold] as const
-    this.core = new engine.glue.CoreQueue(...most, seed)
-    this.#actions = new Actions(engine, this.core)
+    this.core = new Calls(engine, ...most, seed)
     this.lanes = new Lanes(this.core, host)
-    this.gates = new Gates(engine, this)
+    this.gates = new Gates(this)
     this.orders = new Orders(this.core)
     this.policies = new Policies(this.core, host)
     this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
@@ -155,8 +166,8 @@ export class Runner {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
         now = this.host.now()
-        count = this.core.poll(now)
-        if (count > 0) for (const action of this.#slots.of(this.#actions.pairs, count)) this.#act(action, now)
+        count = this.core.call(OP_POLL, now)
+        if (count > 0) for (const action of this.#slots.of(this.core, count)) this.#act(action, now)
       }
       this.stored?.tick(now)
       this.arm()
@@ -168,7 +179,7 @@ export class Runner {
   /** Arms the timer for the next moment that matters, here or in the store. */
   arm(): void {
     if (this.state === 'stopped') return
-    const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
+    const wakeAt = this.guard(() => this.core.call(OP_WAKE_AT)) ?? Number.POSITIVE_INFINITY
     const at = Math.min(wakeAt, this.stored?.wakeAt ?? wakeAt)
     this.#timer.arm(at, at < FOREVER ? this.host.now() : 0)
   }
@@ -212,7 +223,7 @@ export class Runner {
   /** Cancels a task in memory. */
   cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
     if (task.slot < 0) return 'gone'
-    const requested = this.guard(() => this.core.cancel(task.slot)) === CANCEL_REQUESTED
+    const requested = this.guard(() => this.core.call(OP_CANCEL, task.slot)) === CANCEL_REQUESTED
     // the core trapped: the task has ended already
     if (task.slot < 0) return 'gone'
     // the caller learns at once, even while the attempt in flight still ends
@@ -254,7 +265,7 @@ export class Runner {
   }
 
   async flush(): Promise<number> {
-    const flushed = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
+    const flushed = this.guard(() => this.core.call(OP_FLUSH, this.host.now(), NONE)) ?? 0
     this.tick()
     return flushed + ((await this.stored?.flush()) ?? 0)
   }
@@ -275,7 +286,7 @@ export class Runner {
     this.#closing.abort()
     if (this.state === 'open') {
       this.state = 'closing'
-      this.core.pause(NONE)
+      this.core.call(OP_PAUSE, NONE)
       this.door.close(false)
       for (const task of this.tasks) if (task.status === 'PENDING') this.endIfClosing(task)
       this.stored?.endWaiting()
@@ -340,7 +351,7 @@ export class Runner {
 
   endIfClosing(task: Task): boolean {
     if (this.state !== 'closing' || (!task.waiter && task.joined.length === 0)) return false
-    this.guard(() => this.core.cancel(task.slot))
+    this.guard(() => this.core.call(OP_CANCEL, task.slot))
     if (task.slot >= 0) this.#dropTask(task, new QueueClosedError(this.host.settings.name))
     return true
   }

@@ -1,5 +1,6 @@
 /** The tasks in memory that wait or run, by the slots under which the core has them. */
 
+import type { Calls } from '../core/calls.ts'
 import { SLOT_INDEX } from '../core/codes.ts'
 import type { Task } from '../tasks/task.ts'
 
@@ -30,14 +31,14 @@ export class Slots {
   }
 
   /**
-   * The core's wishes, `count` pairs of slot and action in its memory. Read before any of it is done: that may call back into the core, the
-   * slots of those that end are free by now, and a listener's new task may take one.
+   * The core's wishes, `count` pairs of slot and action behind its answer to a poll. Read before any of it is done: that may call back into
+   * the core, the slots of those that end are free by now, and a listener's new task may take one.
    */
-  of(pairs: Uint32Array, count: number): Action[] {
+  of(core: Pick<Calls, 'at'>, count: number): Action[] {
     const actions: Action[] = []
-    for (let i = 0; i < 2 * count; i += 2) {
-      const slot = pairs[i] as number
-      actions.push({ slot, action: pairs[i + 1] as number, task: this.at(slot) })
+    for (let i = 1; i < 2 * count; i += 2) {
+      const slot = core.at(i)
+      actions.push({ slot, action: core.at(i + 1), task: this.at(slot) })
     }
     return actions
   }

@@ -12,7 +12,7 @@ import type {
   ReleaseCause,
   TaskStatus,
 } from '../api/task.ts'
-import type { GateStatus } from '../core/decode.ts'
+import type { GateStatus } from '../core/calls.ts'
 import { serverWait, showEntry, timeOf } from './history.ts'
 import type { Task } from './task.ts'
 

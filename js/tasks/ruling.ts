@@ -4,10 +4,18 @@ import type { ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import { answeredOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { MARK_SEE_OTHER, OUTCOME_REDIRECT_REFUSED, SAID_END, SAID_NOTHING, SAID_RETRY } from '../core/codes.ts'
+import { type Calls, type Next, type Settled, settle } from '../core/calls.ts'
+import {
+  MARK_SEE_OTHER,
+  OP_CLASSIFY,
+  OP_HEARD,
+  OP_HELD_UNTIL,
+  OUTCOME_REDIRECT_REFUSED,
+  SAID_END,
+  SAID_NOTHING,
+  SAID_RETRY,
+} from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { type Next, type Settled, Verdicts } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
 import type { FirstPolicy } from '../options/first-policy.ts'
 import { FAILED_GET, HIDDEN_REDIRECT, type HistoryEntry, STORED_FAILURE, UNEXPECTED } from './history.ts'
@@ -107,9 +115,8 @@ interface PolicyHandles {
 
 export class Rulings {
   readonly #engine: Engine
-  readonly #core: CoreQueue
+  readonly #core: Calls
   readonly #policies: PolicyHandles
-  readonly #verdicts: Verdicts
   /** The words of an error, without secrets. */
   readonly #words: (error: unknown, about: Confidential) => string
   /** A URL, without secrets. */
@@ -117,7 +124,7 @@ export class Rulings {
 
   constructor(
     engine: Engine,
-    core: CoreQueue,
+    core: Calls,
     policies: PolicyHandles,
     words: (error: unknown, about: Confidential) => string,
     shown: (url: string) => string,
@@ -125,7 +132,6 @@ export class Rulings {
     this.#engine = engine
     this.#core = core
     this.#policies = policies
-    this.#verdicts = new Verdicts(engine, core)
     this.#words = words
     this.#shown = shown
   }
@@ -138,12 +144,7 @@ export class Rulings {
     now: number,
   ): number {
     const { asked } = serverDelayOf(this.#engine, answer, policy.retryableStatusCodes, now)
-    return this.#policies.with(policy, (handle) => this.#core.classify(handle, outcome, status, flags, asked))
-  }
-
-  /** After a task was admitted: when it may start; NaN: not before others of its order. */
-  get dueAt(): number {
-    return this.#verdicts.dueAt
+    return this.#policies.with(policy, (handle) => this.#core.send(OP_CLASSIFY, handle, outcome, status, flags, asked))
   }
 
   /** Tells the core how an attempt of `task` has ended. `facts`: `FACT_*`, added up. */
@@ -153,7 +154,7 @@ export class Rulings {
     const listed = call?.policy.retryableStatusCodes ?? []
     const { serverDelayMs, rateLimitMs, partitioned, asked } = serverDelayOf(this.#engine, answer, listed, now)
     const unusable = serverDelayMs < 0
-    const next = this.#verdicts.settle({
+    const next = settle(this.#core, {
       now,
       slot,
       outcome,
@@ -187,15 +188,15 @@ export class Rulings {
     const { startedAt, durationMs, outcome, status, answer, said } = finished
     const asked = serverDelayOf(this.#engine, answer, policy.retryableStatusCodes, now)
     const { serverDelayMs, rateLimitMs, partitioned } = asked
-    const heldUntil = core.heldUntil(lane, now)
+    const heldUntil = core.call(OP_HELD_UNTIL, lane, now)
     this.#policies.with(policy, (handle) =>
       // biome-ignore format: in the order in which they cross
-      core.heard(
+      core.send(OP_HEARD, 
         now, lane, handle, startedAt, outcome, status, serverDelayMs < 0 ? Number.NaN : serverDelayMs, durationMs, rateLimitMs,
         partitioned, saidOf(said), onlyHold,
       ),
     )
-    const until = core.heldUntil(lane, now)
+    const until = core.call(OP_HELD_UNTIL, lane, now)
     return until > heldUntil ? until : 0
   }
 }

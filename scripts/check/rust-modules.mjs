@@ -14,6 +14,7 @@ const order = [
   ['wait', 'http', 'request'],
   ['queue'],
   ['codes'],
+  ['calls'],
   ['wasm'],
 ]
 

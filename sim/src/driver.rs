@@ -176,7 +176,9 @@ impl<C: Core> Driver<C> {
             f64::from(admission.order),
             if admission.started { tape::instant(admission.created_at) } else { f64::NAN },
         ];
-        self.tape.call("admit", &numbers, &[f64::from(slot.unwrap_or(NONE))]);
+        let handle = slot.unwrap_or(NONE);
+        let due_at = self.core.due_at(handle).map_or(f64::NAN, Millis::to_f64);
+        self.tape.call("admit", &numbers, &[f64::from(handle), due_at]);
         let book = &self.book;
         let full = book.held >= u64::from(book.bounds.capacity)
             || book.bytes + admission.bytes > book.bounds.capacity_bytes;

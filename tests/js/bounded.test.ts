@@ -2,6 +2,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Emitter, reporter } from '../../js/api/emitter.ts'
 import type { QueueEvents } from '../../js/api/events.ts'
+import { Calls } from '../../js/core/calls.ts'
+import { OP_HELD_UNTIL, OP_HOLD, OP_POLL, OP_ROOM } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/file.ts'
 import type { QueueContext } from '../../js/runner/context.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
@@ -13,17 +15,17 @@ const HELD_MS = 60_000
 const PER_LANE = 3
 const originOf = (i: number): string => `https://${i}.test`
 
-const { glue } = await instantiate()
+const engine = await instantiate()
 
 function setup() {
-  const core = new glue.CoreQueue(10, PER_LANE, 100, 1_000, HELD_MS, 1n)
+  const core = new Calls(engine, 10, PER_LANE, 100, 1_000, HELD_MS, 1n)
   onTestFinished(() => core.free())
-  core.poll(NOW)
+  core.call(OP_POLL, NOW)
   const host = { principal: null, settings: {} } as QueueContext
   const lanes = new Lanes(core, host)
   const hold = (origin: string, now = NOW): number => {
     const lane = lanes.of(null, origin)
-    core.hold(now, lane, HELD_MS)
+    core.call(OP_HOLD, now, lane, HELD_MS)
     return lane
   }
   return { core, host, lanes, hold, size: () => [...lanes.all()].length }
@@ -68,9 +70,9 @@ describe('lanes', () => {
     const held = Array.from({ length: 1_000 }, (_, i) => hold(originOf(i)))
     for (let i = 1_000; i < MANY; i++) lanes.of(null, originOf(i))
     expect(held.map((_, i) => lanes.find(null, originOf(i)))).toEqual(held)
-    expect(held.every((lane) => core.heldUntil(lane, NOW) > NOW)).toBe(true)
+    expect(held.every((lane) => core.call(OP_HELD_UNTIL, lane, NOW) > NOW)).toBe(true)
     expect(size()).toBeLessThanOrEqual(2 * 1_000 + 256)
-    core.poll(NOW + HELD_MS)
+    core.call(OP_POLL, NOW + HELD_MS)
     for (let i = 0; i < 4_000; i++) lanes.of(null, originOf(MANY + i))
     expect(size()).toBeLessThanOrEqual(256)
   })
@@ -81,21 +83,22 @@ describe('lanes', () => {
     lanes.pause(originOf(0))
     for (let i = 1; i < MANY; i++) lanes.of(null, originOf(i))
     expect(lanes.find(null, originOf(0))).toBeUndefined()
-    expect(core.room(NOW, lanes.of(null, originOf(0)))).toBe(0)
+    expect(core.call(OP_ROOM, NOW, lanes.of(null, originOf(0)))).toBe(0)
   })
 
   test('L4 a claim asks the core only for lanes that may have less room than others', () => {
     const { core, lanes, hold } = setup()
     for (let i = 0; i < 10_000; i++) hold(originOf(i))
     const later = NOW + HELD_MS
-    core.poll(later)
+    core.call(OP_POLL, later)
     expect(lanes.bounds(later, PER_LANE)).toEqual([])
-    const room = vi.spyOn(core, 'room')
+    const calls = vi.spyOn(core, 'call')
+    const roomsAsked = () => calls.mock.calls.filter(([op]) => op === OP_ROOM).length
     expect(lanes.bounds(later, PER_LANE)).toEqual([])
-    expect(room).not.toHaveBeenCalled()
+    expect(roomsAsked()).toBe(0)
     hold('https://held.test', later)
     expect(lanes.bounds(later, PER_LANE)).toEqual([{ lane: 'https://held.test', max: 0 }])
-    expect(room).toHaveBeenCalledTimes(1)
+    expect(roomsAsked()).toBe(1)
   })
 })
 

@@ -1,23 +1,34 @@
 /** How often the core is called: a crossing costs more than what most of them ask. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { instantiate } from '../../js/core/file.ts'
+import { Calls } from '../../js/core/calls.ts'
+import * as codes from '../../js/core/codes.ts'
 import { world } from './durable-setup.ts'
 import { type Fakes, ORDERS, setup } from './setup.ts'
 
+/** By number, the calls' names. */
+const NAMES = new Map(
+  Object.entries(codes).flatMap(([name, op]) => (name.startsWith('OP_') ? [[op as number, name.slice(3)]] : [])),
+)
+
 /** The names of the queue's calls from now on, in their order. */
-async function record(): Promise<string[]> {
-  const { glue } = await instantiate()
-  const queue = glue.CoreQueue.prototype as unknown as Record<string, (...numbers: number[]) => unknown>
+function record(): string[] {
   const calls: string[] = []
-  for (const name of Object.getOwnPropertyNames(queue)) {
-    const call = queue[name]
-    if (name === 'constructor' || name === '__destroy_into_raw' || typeof call !== 'function') continue
-    vi.spyOn(queue, name).mockImplementation(function (this: unknown, ...numbers) {
-      calls.push(name)
-      return call.apply(this, numbers)
-    })
-  }
+  const note = (op: number) => void calls.push(NAMES.get(op) ?? `${op}`)
+  const { call, send } = Calls.prototype
+  vi.spyOn(Calls.prototype, 'call').mockImplementation(function (this: Calls, ...words) {
+    note(words[0])
+    return call.apply(this, words)
+  })
+  vi.spyOn(Calls.prototype, 'send').mockImplementation(function (this: Calls, ...words) {
+    note(words[0])
+    return send.apply(this, words)
+  })
+  const { policy } = Calls.prototype
+  vi.spyOn(Calls.prototype, 'policy').mockImplementation(function (this: Calls, row) {
+    calls.push('POLICY')
+    return policy.call(this, row)
+  })
   onTestFinished(() => void vi.restoreAllMocks())
   return calls
 }
@@ -33,14 +44,14 @@ async function callsOf(
     await clock.advance(1_100)
   }
   await deliver([200])
-  const calls = await record()
+  const calls = record()
   await deliver(statuses)
   expect(server.hits).toBe(1 + statuses.length)
   return calls
 }
 
-const FIRST = ['visit', 'admit', 'poll', 'wakeAt', 'settle', 'poll', 'wakeAt']
-const LATER = ['poll', 'wakeAt', 'settle', 'poll', 'wakeAt']
+const FIRST = ['VISIT', 'ADMIT', 'POLL', 'WAKE_AT', 'SETTLE', 'POLL', 'WAKE_AT']
+const LATER = ['POLL', 'WAKE_AT', 'SETTLE', 'POLL', 'WAKE_AT']
 
 test.each([
   ['delivered at once', [200], FIRST],

@@ -1,16 +1,17 @@
 /** The core's memory grows with what it holds, and in few steps: each has V8 make a new buffer, and collect garbage every now and then. */
 import { expect, test } from 'vitest'
-import { NONE } from '../../js/core/codes.ts'
+import { admit, Calls } from '../../js/core/calls.ts'
+import { NONE, OP_LANE } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/file.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
-import { admit } from '../../js/core/queue-calls.ts'
 import { resolvePolicy } from '../../js/options/policy-rules.ts'
 
 test('300,000 tasks take 110 bytes each of the core at most, for which its memory grows 200 times at most', async () => {
-  const { glue, memory } = await instantiate()
+  const engine = await instantiate()
+  const { memory } = engine
   const most = 300_000
-  const core = new glue.CoreQueue(6, 6, most, 2 ** 50, 60_000, 7n)
-  const lane = core.lane()
+  const core = new Calls(engine, 6, 6, most, 2 ** 50, 60_000, 7n)
+  const lane = core.call(OP_LANE)
   const policy = core.policy(policyFields(resolvePolicy({})))
   const never = { expiresAt: Number.POSITIVE_INFINITY, waitUntil: Number.POSITIVE_INFINITY }
   const task = {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RetryPolicy } from '../../js/api/policy.ts'
-import { JITTERS, STRATEGIES } from '../../js/core/codes.ts'
+import { Calls } from '../../js/core/calls.ts'
+import { JITTERS, OP_RELEASE_POLICY, STRATEGIES } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/file.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore } from '../../js/core.ts'
@@ -37,8 +38,7 @@ test('calculateBackoffDelay takes the longer of curve and Retry-After, uncapped 
 })
 
 test('what the options accept the core accepts: no call is refused after its first attempt', async () => {
-  const { glue } = await instantiate()
-  const queue = new glue.CoreQueue(1, 1, 1, 1, 0, 1n)
+  const queue = new Calls(await instantiate(), 1, 1, 1, 1, 0, 1n)
   const days = fc.integer({ min: 0, max: 400 * 86_400_000 })
   const any = fc.oneof(days, fc.constantFrom(0, 1, 8.64e15))
   fc.assert(
@@ -70,7 +70,7 @@ test('what the options accept the core accepts: no call is refused after its fir
       ) as fc.Arbitrary<Partial<RetryPolicy>>,
       (policy) => {
         const byOptions = outcome(() => resolvePolicy(policy))
-        const byCore = outcome(() => queue.releasePolicy(queue.policy(policyFields(policy))))
+        const byCore = outcome(() => queue.call(OP_RELEASE_POLICY, queue.policy(policyFields(policy))))
         expect({ policy, byCore }).toEqual({ policy, byCore: byOptions })
       },
     ),

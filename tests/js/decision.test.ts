@@ -2,17 +2,28 @@
 
 import { expect, test } from 'vitest'
 import {
+  adopt as adoptBy,
+  Calls,
+  type EndedAttempt,
+  gateStatusOf,
+  type Settled,
+  settle as settleBy,
+  UNTRIED,
+} from '../../js/core/calls.ts'
+import {
   FLAG_CREDENTIALED,
   FLAG_KEYED,
   FLAG_REPLAYABLE,
   MARK_UNANSWERED,
   NONE,
+  OP_ADMIT,
+  OP_GATES,
+  OP_LANE,
+  OP_POLL,
   OUTCOME_RELEASED,
   OUTCOME_RESPONSE,
 } from '../../js/core/codes.ts'
-import { gateStatusOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/file.ts'
-import { adopt as adoptBy, type EndedAttempt, type Settled, UNTRIED, Verdicts } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000
@@ -29,12 +40,11 @@ const UNSAID = {
 }
 
 function setup() {
-  const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
+  const core = new Calls(engine, 3, 3, 10, 1000, 60_000, 7n)
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
-  const lane = core.lane()
-  const verdicts = new Verdicts(engine, core)
+  const lane = core.call(OP_LANE)
   const settled = (ended: EndedAttempt) => {
-    const { why, ...next } = verdicts.settle(ended)
+    const { why, ...next } = settleBy(core, ended)
     return { ...next, ...(why as Settled) }
   }
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
@@ -101,7 +111,8 @@ test('S8 the second 401 parks, with the marks of both', () => {
 test('an answer says what it asked of its lane, whatever held that before, and tells when the task may start', () => {
   const { core, lane, settled } = setup()
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
-  const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, START)
+  const admit = () =>
+    core.send(OP_ADMIT, START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, START)
   const end = (slot: number, serverDelayMs: number) => {
     const ended = { now: START, slot, outcome: OUTCOME_RESPONSE, status: 503, serverDelayMs }
     return settled({ ...ended, durationMs: 5, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID })
@@ -114,37 +125,22 @@ test('an answer says what it asked of its lane, whatever held that before, and t
 })
 
 test('the gates of a breaker have their names: open until when, then the one attempt that tries', () => {
-  const { core, lane } = setup()
-  core.gates(new Float64Array([1, 0, 60_000, 60_000, 0, 0, 0, 0, 0]))
+  const { core, lane, settle } = setup()
+  core.send(OP_GATES, 1, 0, 60_000, 60_000, 0, 0, 0, 0, 0)
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const flags = FLAG_REPLAYABLE | FLAG_KEYED
-  const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, Number.NaN)
+  const admit = (now: number) =>
+    core.send(OP_ADMIT, now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, Number.NaN)
   const failed = admit(START)
-  core.poll(START)
-  core.settle(
-    START,
-    failed,
-    OUTCOME_RESPONSE,
-    503,
-    Number.NaN,
-    5,
-    Number.NaN,
-    false,
-    false,
-    0,
-    Number.NaN,
-    false,
-    false,
-    0,
-    NONE,
-  )
+  core.call(OP_POLL, START)
+  settle(failed, OUTCOME_RESPONSE, 503)
   const held = admit(START)
-  const open = gateStatusOf(engine, core, held, 0)
+  const open = gateStatusOf(core, held, 0)
   expect(open).toMatchObject({ gate: 'circuit-open', ahead: 0 })
   expect(open?.until).toBeGreaterThanOrEqual(START + 45_000)
   expect(open?.until).toBeLessThan(START + 75_000)
-  core.poll(open?.until ?? 0)
-  const gates = [failed, held].map((slot) => gateStatusOf(engine, core, slot, 0)?.gate)
+  core.call(OP_POLL, open?.until ?? 0)
+  const gates = [failed, held].map((slot) => gateStatusOf(core, slot, 0)?.gate)
   expect(gates.sort()).toEqual(['circuit-probing', 'in-flight'])
   core.free()
 })

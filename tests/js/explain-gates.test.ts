@@ -1,6 +1,7 @@
 /** What holds a task now: the gates of its origin, and of a stored one whatever this process knows. */
 
 import { expect, test, vi } from 'vitest'
+import { OP_GATES } from '../../js/core/codes.ts'
 import type { Decision, RetryQueue, RetryQueueOptions } from '../../js/index.ts'
 import { Runner } from '../../js/runner/runner.ts'
 import { type Process, type World, world } from './durable-setup.ts'
@@ -23,7 +24,7 @@ function runnerOf(queue: RetryQueue): Runner {
 /** A breaker that opens at `failures` for a minute; `tokens`: of the retry budget, 0 for none. */
 function gates({ queue }: { readonly queue: RetryQueue }, failures: number, tokens: number): void {
   const numbers = [failures === 1 ? 1 : 0.2, 0, 60_000, 60_000, 0, tokens, 0.1, 0.01, 0]
-  runnerOf(queue).core.gates(new Float64Array(numbers))
+  runnerOf(queue).core.send(OP_GATES, ...numbers)
 }
 
 const sceneOf = async (options?: RetryQueueOptions): Promise<Scene> => {

@@ -1,12 +1,17 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { CircuitState } from '../../js/api/task.ts'
+import { Calls } from '../../js/core/calls.ts'
 import {
   MARK_UNANSWERED,
-  NEXT_COUNT,
   NEXT_DELAY_MS,
   NEXT_KINDS,
   NEXT_REASON,
   NONE,
+  OP_ADMIT,
+  OP_ADOPT,
+  OP_CLASSIFY,
+  OP_LANE,
+  OP_SETTLE,
   SAID_END,
   SAID_NOTHING,
   SAID_RETRY,
@@ -36,11 +41,11 @@ interface ClassifyRow {
   readonly handedOver?: boolean
 }
 
-const { glue } = await instantiate()
+const engine = await instantiate()
 const core = await loadCore()
 
 function makeQueue() {
-  const queue = new glue.CoreQueue(1, 1, 10, 100, 0, 1n)
+  const queue = new Calls(engine, 1, 1, 10, 100, 0, 1n)
   onTestFinished(() => queue.free())
   return queue
 }
@@ -114,7 +119,9 @@ test('the core classifies the end of a call as every row says', () => {
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
       return {
         row,
-        got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags, row.asked === true)],
+        got: CLASSES[
+          queue.send(OP_CLASSIFY, policy, OUTCOMES.indexOf(row.outcome), row.status, flags, row.asked === true)
+        ],
       }
     })
     .filter(({ row, got }) => got !== row.decision)
@@ -122,9 +129,8 @@ test('the core classifies the end of a call as every row says', () => {
 })
 
 test('the core heeds what came before an attempt, and the word of a hook, as every row says', async () => {
-  const { memory } = await instantiate()
   const queue = makeQueue()
-  const lane = queue.lane()
+  const lane = queue.call(OP_LANE)
   const [never, nothing] = [Number.POSITIVE_INFINITY, Number.NaN]
   const rows = vectors<ClassifyRow>('classify').filter(
     (row) => 'unanswered' in row || 'shouldRetry' in row || 'handedOver' in row,
@@ -137,10 +143,11 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
       const marks = unanswered ? MARK_UNANSWERED : 0
       const past = [never, 2, 0, -1, 0, marks, nothing, never, NONE] as const
-      const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, ...past)
+      const slot = queue.send(OP_ADOPT, 0, lane, policy, 0, 0, flags, 0, never, never, ...past)
       const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
       const code = OUTCOMES.indexOf(outcome)
-      const kind = queue.settle(
+      const kind = queue.send(
+        OP_SETTLE,
         0,
         slot,
         code,
@@ -157,7 +164,7 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
         0,
         NONE,
       )
-      const reason = new Float64Array(memory.buffer, queue.decisionPtr(), NEXT_COUNT)[NEXT_REASON] ?? NONE
+      const reason = queue.at(1 + NEXT_REASON)
       const ends = { succeeded: 0, exhausted: reason + 2 } as Readonly<Record<string, number>>
       return { row, got: CLASSES[ends[NEXT_KINDS[kind] ?? 'lost'] ?? 1] }
     })
@@ -184,20 +191,36 @@ test('evaluateRetryStatus decides as every row says', () => {
 })
 
 test('S21 a seed gives the draws of its row: they are the waits of full jitter over 2^32 ms', async () => {
-  const { memory } = await instantiate()
   const wide = { strategy: 'fixed', initialDelayMs: 2 ** 32, totalBudgetMs: 2 ** 40, keyTtlMs: 2 ** 40 } as const
   for (const { seed, outputs } of vectors<{ seed: string; outputs: readonly string[] }>('splitmix64')) {
-    const queue = new glue.CoreQueue(1, 1, 10, 100, 0, BigInt(`0x${seed}`))
+    const queue = new Calls(engine, 1, 1, 10, 100, 0, BigInt(`0x${seed}`))
     onTestFinished(() => queue.free())
     const policy = queue.policy(policyFields(resolvePolicy(wide)))
-    const lane = queue.lane()
+    const lane = queue.call(OP_LANE)
     const forever = Number.POSITIVE_INFINITY
     const nothing = Number.NaN
     // the first draw is the queue's own
     const waits = outputs.slice(1).map(() => {
-      const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, 0)
-      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing, false, false, 0, NONE)
-      return new Float64Array(memory.buffer, queue.decisionPtr(), NEXT_COUNT)[NEXT_DELAY_MS]
+      const slot = queue.send(OP_ADMIT, 0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, 0)
+      queue.send(
+        OP_SETTLE,
+        0,
+        slot,
+        0,
+        503,
+        nothing,
+        1,
+        nothing,
+        false,
+        false,
+        SAID_NOTHING,
+        nothing,
+        false,
+        false,
+        0,
+        NONE,
+      )
+      return queue.at(1 + NEXT_DELAY_MS)
     })
     expect([seed, waits]).toEqual([seed, outputs.slice(1).map((hex) => Number.parseInt(hex.slice(0, 8), 16))])
   }

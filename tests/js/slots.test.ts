@@ -24,7 +24,7 @@ test('S22 a task whose end is still to be told is told although another has its 
   const slots = new Slots()
   const [ended, young] = [task('1'), task('2')]
   slots.add(ended, 5)
-  const [{ task: told } = {}] = slots.of(Uint32Array.of(5, 0), 1)
+  const [{ task: told } = {}] = slots.of({ at: (place) => [1, 5, 0][place] as number }, 1)
   slots.add(young, again(5))
   expect([told, told?.slot]).toEqual([ended, 5])
   slots.remove(ended)

@@ -88,7 +88,7 @@ test('what is due in a store that answers late is asked for at its time, not lat
 test('a store that took minutes to answer is asked again at once: its silence was no sleep of the machine', () => {
   const now = 200_000
   const host = { now: () => now, draw: () => 2 ** 31 }
-  const runner = { core: { vacancies: () => 1 }, host, lanes: {}, guard: (ask: () => unknown) => ask() }
+  const runner = { core: { call: () => 1 }, host, lanes: {}, guard: (ask: () => unknown) => ask() }
   const schedule = new TurnSchedule(runner as never)
   const turn = { now: 80_000, nextInMs: 1_000, claimed: [], blockedByLimit: false }
   schedule.planNext(turn as never, {} as never, now - 120_000, Number.POSITIVE_INFINITY, undefined)

@@ -1,36 +1,54 @@
 /** What may be wrong with limits and with what callers and servers say, on purpose, each in one way: what the checks are there to notice. */
 
-import { OUTCOME_RESPONSE, SAID_END, SAID_NOTHING, SAID_RETRY } from '../../js/core/codes.ts'
-import { CoreQueue } from '../../js/core/generated/queue/glue.js'
+import { Calls } from '../../js/core/calls.ts'
+import {
+  OP_ENTER_OWN,
+  OP_RATE,
+  OP_SETTLE,
+  OUTCOME_RESPONSE,
+  SAID_END,
+  SAID_NOTHING,
+  SAID_RETRY,
+} from '../../js/core/codes.ts'
 import type { Breaking } from './world.ts'
 import type { Wrong } from './wrong.ts'
 import { does } from './wrong-code.ts'
 
-const { settle } = CoreQueue.prototype
+const { send } = Calls.prototype
 
-/** The arguments of `settle`, by name. */
-interface Ended {
-  outcome: number
-  status: number
-  serverDelayMs: number
-  rateLimitMs: number
-  partitioned: boolean
-  said: number
-  delayMs: number
-}
+/** Those words of a settle that may be wrong, each at its place. */
+const PLACES = {
+  outcome: 2,
+  status: 3,
+  serverDelayMs: 4,
+  rateLimitMs: 6,
+  partitioned: 8,
+  said: 9,
+  delayMs: 10,
+} as const
+
+type Ended = { -readonly [name in keyof typeof PLACES]: number }
 
 /** The core is told something else about an attempt that has ended. */
 const told = (change: (ended: Ended) => Partial<Ended>): Breaking =>
-  does(CoreQueue.prototype, 'settle', function (this: CoreQueue, ...given: Parameters<typeof settle>) {
-    const [now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, ...more] = given
-    const [partitioned, said, delayMs, ...rest] = more
-    const ended = { outcome, status, serverDelayMs, rateLimitMs, partitioned, said, delayMs }
-    const but = { ...ended, ...change(ended) }
-    // biome-ignore format: in the order in which they cross
-    return settle.call(
-      this, now, slot, but.outcome, but.status, but.serverDelayMs, durationMs, but.rateLimitMs, unusable, but.partitioned, but.said, but.delayMs,
-      ...rest,
-    )
+  does(
+    Calls.prototype,
+    'send',
+    function (this: Calls, op: number, ...words: Parameters<typeof send> extends [number, ...infer W] ? W : never) {
+      if (op !== OP_SETTLE) return send.call(this, op, ...words)
+      const places = Object.entries(PLACES)
+      const but = change(Object.fromEntries(places.map(([name, place]) => [name, Number(words[place])])) as Ended)
+      for (const [name, place] of places) words[place] = but[name as keyof Ended] ?? (words[place] as number)
+      return send.call(this, op, ...words)
+    },
+  )
+
+const { call } = Calls.prototype
+
+/** A call of the core that is not made. `answer`: what it seems to have said. */
+const skips = (skipped: number, answer: number): Breaking =>
+  does(Calls.prototype, 'call', function (this: Calls, ...words: Parameters<typeof call>) {
+    return words[0] === skipped ? answer : call.apply(this, words)
   })
 
 export const WRONG_WISHES: readonly Wrong[] = [
@@ -57,17 +75,17 @@ export const WRONG_WISHES: readonly Wrong[] = [
   {
     what: 'the limit of a partition holds all others',
     breaks: 'S9',
-    breaking: told(() => ({ partitioned: false })),
+    breaking: told(() => ({ partitioned: 0 })),
   },
   {
     what: 'a 401 is tried again like an outage',
     breaks: 'S8',
     breaking: told(({ outcome, status }) => (outcome === OUTCOME_RESPONSE && status === 401 ? { status: 503 } : {})),
   },
-  { what: 'there is no rate', breaks: 'S7', breaking: does(CoreQueue.prototype, 'rate', () => {}) },
+  { what: 'there is no rate', breaks: 'S7', breaking: skips(OP_RATE, Number.NaN) },
   {
     what: 'callers’ own first attempts find room whatever runs',
     breaks: 'S7',
-    breaking: does(CoreQueue.prototype, 'enterOwn', () => true),
+    breaking: skips(OP_ENTER_OWN, 1),
   },
 ]

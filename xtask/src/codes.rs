@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use redrive::breaker::Circuit;
+use redrive::calls::{Op, WORDS};
 use redrive::classify::RetryDecision;
 use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, LET_IN, NextField, STORM, Said};
 use redrive::gates::{Comeback, Entry, OnStorm, WhenOpen};
@@ -51,6 +52,8 @@ fn items() -> Vec<Item> {
         "CHANCE_MS",
         CHANCE.get() as u32,
     );
+    constants(&mut out, "The calls of a queue.", "OP", Op::NAMES);
+    number(&mut out, "The words of the longest of them that is not a policy's.", "WORDS", WORDS as u32);
     number(&mut out, "Attempts of a call, unless its policy says otherwise.", "DEFAULT_ATTEMPTS", ATTEMPTS);
     constants(&mut out, "How one attempt ended.", "OUTCOME", Outcome::NAMES);
     list(&mut out, "What follows an attempt: the answers of `settle`.", "NEXT_KINDS", NextKind::NAMES, snake);
@@ -172,8 +175,8 @@ struct Language {
     indent: &'static str,
     number: fn(&str, u32) -> String,
     words: fn(&str, &[String]) -> String,
-    /// The calls of the core's module without imports, too.
-    has_ops: bool,
+    /// The presets, too, which JavaScript has in a table of its own.
+    has_presets: bool,
 }
 
 const TYPESCRIPT: Language = Language {
@@ -182,7 +185,7 @@ const TYPESCRIPT: Language = Language {
     indent: "",
     number: |name, number| format!("export const {name} = {number}"),
     words: |name, words| format!("export const {name} = [{}] as const", quoted(words, '\'')),
-    has_ops: false,
+    has_presets: false,
 };
 
 const GO: Language = Language {
@@ -191,7 +194,7 @@ const GO: Language = Language {
     indent: "",
     number: |name, number| format!("const {} = {number}", camel_of(name)),
     words: |name, words| format!("var {} = []string{{{}}}", camel_of(name), quoted(words, '"')),
-    has_ops: true,
+    has_presets: true,
 };
 
 const JAVA: Language = Language {
@@ -204,7 +207,7 @@ const JAVA: Language = Language {
         format!("static final {kind} {name} = {number}{};", if kind == "long" { "L" } else { "" })
     },
     words: |name, words| format!("static final List<String> {name} = List.of({});", quoted(words, '"')),
-    has_ops: true,
+    has_presets: true,
 };
 
 /// The numbers for the language of a file, which its ending tells.
@@ -216,8 +219,7 @@ pub fn module(extension: &str) -> Option<String> {
         _ => return None,
     };
     let mut items = items();
-    if language.has_ops {
-        constants(&mut items, "The calls of the core's module.", "OP", redrive_core::Op::NAMES);
+    if language.has_presets {
         list(
             &mut items,
             "The presets, each at its number.",

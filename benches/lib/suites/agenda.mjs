@@ -1,8 +1,11 @@
 // What is due when. N tasks wait; a step takes out one that is due and puts it back 0 to 60 s later, as a failed attempt
 // does. Time jumps to the next that is due. The core does all that an attempt means besides (lane, limits, verdict, curve,
 // jitter), through its boundary; the heaps do nothing else.
+
 import FlatQueue from 'flatqueue'
 import TinyQueue from 'tinyqueue'
+import { Calls } from '../../../js/core/calls.ts'
+import { NONE, OP_ADMIT, OP_LANE, OP_POLL, OP_SETTLE, OP_WAKE_AT } from '../../../js/core/codes.ts'
 import { instantiate } from '../../../js/core/file.ts'
 import { policyFields } from '../../../js/core/policy-row.ts'
 import { policyDefaults } from '../../../js/options/policy.ts'
@@ -49,12 +52,11 @@ function tinyQueue(n) {
     })
 }
 
-const NONE = 0xffffffff
 const NEVER = Number.POSITIVE_INFINITY
 
 /** `concurrency` is how many come out of one call at most. */
 async function core(n, concurrency) {
-  const { glue, memory } = await instantiate()
+  const engine = await instantiate()
   const fields = policyFields(
     resolvePolicy(
       { initialDelayMs: LONGEST_MS, maxDelayMs: LONGEST_MS, multiplier: 1, maxAttempts: ATTEMPTS },
@@ -64,26 +66,26 @@ async function core(n, concurrency) {
   let queue
   let now
   const step = () => {
-    const count = queue.poll(now)
+    const count = queue.call(OP_POLL, now)
     if (count === 0) {
-      now = Math.max(now, queue.wakeAt())
+      now = Math.max(now, queue.call(OP_WAKE_AT))
       return 0
     }
-    const actions = new Uint32Array(memory.buffer, queue.actionsPtr(), count * 2).slice()
+    const actions = Array.from({ length: 2 * count }, (_, i) => queue.at(1 + i))
     for (let i = 0; i < actions.length; i += 2) {
       if (actions[i + 1] !== 0) throw new Error(`the core ended a task: ${actions[i + 1]}`)
-      const verdict = queue.settle(now, actions[i], 0, 503, Number.NaN, 0, Number.NaN, false)
+      const verdict = queue.send(OP_SETTLE, now, actions[i], 0, 503, Number.NaN, 0)
       if (verdict !== 1) throw new Error(`the core did not retry: ${verdict}`)
     }
     return count
   }
   const fill = () => {
     queue?.free()
-    queue = new glue.CoreQueue(concurrency, concurrency, n, Number.MAX_SAFE_INTEGER, 60_000, 1n)
-    const lane = queue.lane()
+    queue = new Calls(engine, concurrency, concurrency, n, Number.MAX_SAFE_INTEGER, 60_000, 1n)
+    const lane = queue.call(OP_LANE)
     const policy = queue.policy(fields)
     now = START
-    for (let i = 0; i < n; i++) queue.admit(now, lane, policy, 0, 0, 1, now, NEVER, NEVER, NONE, Number.NaN)
+    for (let i = 0; i < n; i++) queue.send(OP_ADMIT, now, lane, policy, 0, 0, 1, now, NEVER, NEVER, NONE, Number.NaN)
     // each fails once, and waits from then on
     for (let failed = 0; failed < n; ) failed += step()
   }

@@ -16,14 +16,12 @@
 //! of its count, and none behind it is run: a host's own mistake. Pointers hold until the next call of the module, since its memory may
 //! move. The module traps on no words at all. [`Op`] lists the calls, and docs/hosts.md has a host's loop.
 
-mod args;
 mod exports;
 mod machine;
-mod op;
 mod text;
 
 pub use machine::{Machine, PRESET_NAMES};
-pub use op::Op;
+pub use redrive::calls::Op;
 
 /// The version of the protocol.
 pub const ABI: u32 = 1;

@@ -2,18 +2,15 @@
 
 use redrive::asked;
 use redrive::backoff::{Draw, delay};
-use redrive::classify::Beside;
+use redrive::calls::{Args, Calls, Op};
 use redrive::codes;
-use redrive::gates::WhenOpen;
 use redrive::policy::{Policy, PolicyOptions, presets};
-use redrive::queue::{Action, BATCH, Limits, Queue};
+use redrive::queue::{Limits, Queue};
 use redrive::slots::NONE;
-use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
 
-use crate::args::Args;
+use crate::FAULT;
 use crate::text::Text;
-use crate::{FAULT, Op};
 
 /// A word, in bytes.
 const WORD: usize = 8;
@@ -26,10 +23,8 @@ const MOST: usize = 1 << 26;
 
 /// A queue, the words and the text that a host writes, and the answers it reads.
 pub struct Machine {
-    queue: Queue,
-    actions: Vec<Action>,
+    calls: Calls,
     words: Vec<u8>,
-    answers: Vec<f64>,
     text: Text,
 }
 
@@ -42,13 +37,7 @@ impl Default for Machine {
             capacity_bytes: 0,
             max_lane_hold: Millis::ZERO,
         };
-        Machine {
-            queue: Queue::new(limits, 0),
-            actions: Vec::with_capacity(BATCH),
-            words: Vec::new(),
-            answers: Vec::new(),
-            text: Text::default(),
-        }
+        Machine { calls: Calls::new(limits, 0), words: Vec::new(), text: Text::default() }
     }
 }
 
@@ -68,7 +57,7 @@ impl Machine {
     }
 
     pub(crate) fn answers_at(&self) -> usize {
-        self.answers.as_ptr() as usize
+        self.calls.answer.as_ptr() as usize
     }
 
     pub(crate) fn run(&mut self, count: usize) -> usize {
@@ -90,26 +79,26 @@ impl Machine {
 
     /// Runs the calls and gives their answers.
     pub fn run_words(&mut self, mut words: &[f64]) -> &[f64] {
-        self.answers.clear();
+        self.calls.answer.clear();
         while let Some((call, rest)) = next_call(words) {
             words = rest;
-            let place = self.answers.len();
-            self.answers.push(0.0);
+            let place = self.calls.answer.len();
+            self.calls.answer.push(0.0);
             let read = call.is_some_and(|(op, args)| self.call(op, Args(args)).is_some());
-            let numbers = self.answers.len().saturating_sub(place).saturating_sub(1);
-            if let Some(count) = self.answers.get_mut(place) {
+            let numbers = self.calls.answer.len().saturating_sub(place).saturating_sub(1);
+            if let Some(count) = self.calls.answer.get_mut(place) {
                 *count = if read { numbers as f64 } else { FAULT };
             }
             if !read {
-                self.answers.truncate(place.saturating_add(1));
+                self.calls.answer.truncate(place.saturating_add(1));
                 break;
             }
         }
-        &self.answers
+        &self.calls.answer
     }
 
     fn put(&mut self, number: impl Into<f64>) -> Option<()> {
-        self.answers.push(number.into());
+        self.calls.answer.push(number.into());
         Some(())
     }
 
@@ -117,140 +106,23 @@ impl Machine {
     fn call(&mut self, op: Op, args: Args<'_>) -> Option<()> {
         match op {
             Op::New => {
-                self.queue =
-                    Queue::new(args.limits(), (u64::from(args.u32(5)) << 32) | u64::from(args.u32(6)));
+                let seed = (u64::from(args.u32(5)) << 32) | u64::from(args.u32(6));
+                self.calls.queue = Queue::new(args.limits(), seed);
                 Some(())
             }
-            Op::Policy => match Policy::from_fields(args.0) {
-                Ok(policy) => {
-                    let handle = self.queue.intern(policy);
-                    self.put(handle)
-                }
+            Op::Policy => match self.calls.policy(args.0) {
+                Ok(handle) => self.put(handle),
                 Err(error) => {
                     let length = self.text.answer(error.to_string().as_bytes());
                     self.put(NONE)?;
                     self.put(length)
                 }
             },
-            Op::ReleasePolicy => {
-                self.queue.release(args.u32(0));
-                Some(())
-            }
-            Op::Lane => {
-                let lane = self.queue.open_lane();
-                self.put(lane)
-            }
-            Op::DropLane => {
-                let dropped = self.queue.drop_lane(args.u32(0));
-                self.put(dropped)
-            }
-            Op::OpenOrder => {
-                let order = self.queue.open_order();
-                self.put(order)
-            }
-            Op::DropOrder => {
-                let dropped = self.queue.drop_order(args.u32(0));
-                self.put(dropped)
-            }
-            Op::Classify => {
-                let beside = Beside { asked: args.bit(4), ..Beside::default() };
-                let (outcome, flags) = (Outcome::from_code(args.u32(1)), Flags::from_bits(args.u32(3)));
-                let class = self.queue.classify(args.u32(0), outcome, args.u32(2), flags, beside);
-                self.put(codes::class(class))
-            }
-            Op::Admit => {
-                let slot = self.queue.admit(args.ms(0), &args.admission(9, 10));
-                self.put(slot.unwrap_or(NONE))
-            }
-            Op::Adopt => {
-                let slot = self.queue.adopt(args.ms(0), &args.admission(usize::MAX, 15), &args.past());
-                self.put(slot.unwrap_or(NONE))
-            }
-            Op::Settle => {
-                let next = self.queue.next(args.ms(0), args.u32(1), &args.ended());
-                self.put(next.kind.code())?;
-                self.answers.extend(codes::next(&next));
-                Some(())
-            }
-            Op::Poll => {
-                self.queue.poll(args.ms(0), &mut self.actions);
-                self.put(self.actions.len() as f64)?;
-                self.answers
-                    .extend(self.actions.iter().flat_map(|action| codes::action(action).map(f64::from)));
-                Some(())
-            }
-            Op::WakeAt => {
-                let at = self.queue.wake_at().to_f64();
-                self.put(at)
-            }
-            Op::Cancel => {
-                let cancelled = self.queue.cancel(args.u32(0)).code();
-                self.put(cancelled)
-            }
-            Op::Pause => {
-                self.queue.pause(args.lane(0));
-                Some(())
-            }
-            Op::Resume => {
-                self.queue.resume(args.ms(0), args.lane(1));
-                Some(())
-            }
-            Op::SetOnline => {
-                self.queue.set_online(args.ms(0), args.bit(1));
-                Some(())
-            }
-            Op::Flush => {
-                let due = self.queue.flush(args.ms(0), args.lane(1));
-                self.put(due)
-            }
-            Op::Depth => self.put(self.queue.depth()),
             Op::Stats => self.stats(args.ms(0)),
-            Op::Gates => {
-                self.queue.set_gates(codes::gates(args.0)?);
-                Some(())
-            }
-            Op::SetWhenOpen => {
-                self.queue.set_when_open(WhenOpen::ALL.get(args.u32(0) as usize).copied()?);
-                Some(())
-            }
-            Op::Call => {
-                let entry = self.queue.call(args.ms(0), args.u32(1), args.ms(2), args.bit(3));
-                self.put(entry.code())
-            }
-            Op::Stand => {
-                let slot = self.queue.stand(args.ms(0), &args.standing());
-                self.put(slot.unwrap_or(NONE))
-            }
-            Op::Admits => {
-                let admitted = self.queue.admits(args.ms(0), args.u32(1));
-                self.put(admitted)
-            }
-            Op::Circuit => {
-                let circuit = self.queue.circuit(args.u32(0), args.ms(1)).code();
-                self.put(circuit)
-            }
-            Op::Heard => {
-                let (now, lane, policy) = (args.ms(0), args.u32(1), args.u32(2));
-                let ended = args.heard();
-                if args.bit(11) {
-                    self.queue.asked(now, lane, policy, &ended);
-                } else {
-                    self.queue.heard(now, lane, policy, args.ms(3), &ended);
-                }
-                Some(())
-            }
-            Op::Visit => {
-                self.queue.visit(args.ms(0), args.u32(1));
-                Some(())
-            }
-            Op::Hold => {
-                self.queue.hold(args.ms(0), args.u32(1), args.ms(2));
-                Some(())
-            }
             Op::State => self.state(args),
             Op::Preset => {
                 if let Some(preset) = PRESETS.get(args.u32(0) as usize) {
-                    self.answers.extend(preset().row());
+                    self.calls.answer.extend(preset().row());
                 }
                 Some(())
             }
@@ -262,25 +134,29 @@ impl Machine {
             Op::Said => {
                 let lines = self.text.take(args.u32(0))?;
                 let said = asked::said(&lines, args.u32(1), args.bit(2), args.ms(3));
-                self.answers.extend(codes::said(&said));
+                self.calls.answer.extend(codes::said(&said));
                 Some(())
             }
-            _ => self.text.call(op, args, &mut self.answers),
+            _ => match self.calls.call(op, args) {
+                Some(()) => Some(()),
+                None => self.text.call(op, args, &mut self.calls.answer),
+            },
         }
     }
 
     fn state(&mut self, args: Args<'_>) -> Option<()> {
         let (now, lane) = (args.ms(0), args.u32(1));
-        let wake = self.queue.wake_at().to_f64();
-        let shut = self.queue.shut_until(now, lane).map_or(0.0, Millis::to_f64);
-        let counts = [self.queue.depth(), self.queue.in_flight(), self.queue.room(now, lane)];
+        let wake = self.calls.queue.wake_at().to_f64();
+        let shut = self.calls.queue.shut_until(now, lane).map_or(0.0, Millis::to_f64);
+        let counts =
+            [self.calls.queue.depth(), self.calls.queue.in_flight(), self.calls.queue.room(now, lane)];
         self.put(wake)?;
-        self.answers.extend(counts.map(f64::from));
+        self.calls.answer.extend(counts.map(f64::from));
         self.put(shut)?;
-        self.put(self.queue.vacancies())?;
+        self.put(self.calls.queue.vacancies())?;
         if args.0.len() > 2 {
-            match self.queue.gate_status_at(args.u32(2), Millis::ZERO) {
-                Some(status) => self.answers.extend(codes::gated(&status)),
+            match self.calls.queue.gate_status_at(args.u32(2), Millis::ZERO) {
+                Some(status) => self.calls.answer.extend(codes::gated(&status)),
                 None => return Some(()),
             }
         }
@@ -288,9 +164,9 @@ impl Machine {
     }
 
     fn stats(&mut self, now: Millis) -> Option<()> {
-        let stats = self.queue.stats(now);
+        let stats = self.calls.queue.stats(now);
         let at = |time: Option<Millis>| time.map_or(f64::NAN, Millis::to_f64);
-        self.answers.extend([
+        self.calls.answer.extend([
             f64::from(stats.depth),
             f64::from(stats.in_flight),
             at(stats.next_attempt_at),
@@ -298,7 +174,7 @@ impl Machine {
             stats.lanes.len() as f64,
         ]);
         for lane in &stats.lanes {
-            self.answers.extend([
+            self.calls.answer.extend([
                 f64::from(lane.lane),
                 f64::from(lane.depth),
                 f64::from(lane.in_flight),

@@ -1,5 +1,6 @@
 //! The calls that are about text: header names, values, URLs, keys.
 
+use redrive::calls::{Args, Op};
 use redrive::duration::parse_duration;
 use redrive::headers::{Rules, classify_name, looks_secret};
 use redrive::json::{NativeNumbers, canonicalize};
@@ -7,9 +8,6 @@ use redrive::key::{self, KeyScope, Request};
 use redrive::slots::NONE;
 use redrive::url;
 use redrive::url_secrets::without_secrets;
-
-use crate::Op;
-use crate::args::Args;
 
 /// The text that crosses, and the rules of headers.
 #[derive(Default)]

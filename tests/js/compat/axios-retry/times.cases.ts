@@ -66,15 +66,16 @@ export const times: Cases = {
     const { server, api } = await attach(subject)
     server.hang()
     expect(await failed(api.get('/', { timeout: 50 }))).toMatchObject({ code: 'ECONNABORTED', retryCount: 0 })
-    expect(server.hits).toBe(1)
+    // a busy machine may give up before there is a connection
+    expect(server.hits).toBeLessThanOrEqual(1)
   },
 
   'a timeout may be tried again, each attempt with all of it, where shouldResetTimeout is true': async (subject) => {
     const { server, api } = await attach(subject, { retryCondition: always, shouldResetTimeout: true })
     server.hang()
     server.hang()
-    const { status, config } = await api.get('/', { timeout: 100 })
-    expect([status, server.hits, config.timeout]).toEqual([200, 3, 100])
+    const { status, config } = await api.get('/', { timeout: 500 })
+    expect([status, server.hits, config.timeout]).toEqual([200, 3, 500])
   },
 
   '`timeout` is of all attempts: what is left is the next one’s': async (subject) => {

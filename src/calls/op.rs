@@ -36,8 +36,9 @@ ops! {
     DropOrder = 6,
     /// policy, outcome, status, flags, asked -> class of a caller's own first attempt.
     Classify = 7,
-    /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt -> slot; none: full. A caller's own
-    /// first attempt that has just failed began at `startedAt`, and [`Op::Settle`] follows at once; NaN: there was none.
+    /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt -> slot, dueAt. No slot: full. No
+    /// `dueAt`: not before others of its order. A caller's own first attempt that has just failed began at `startedAt`, and
+    /// [`Op::Settle`] follows at once; NaN: there was none. Not with an order.
     Admit = 8,
     /// now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs, asked, replayed, facts,
     /// reason -> kind, and the numbers of `codes::NextField`.
@@ -69,9 +70,9 @@ ops! {
     Call = 21,
     /// now, lane, policy, priority, createdAt, expiresAt, waitUntil -> slot at the door; none: full.
     Stand = 22,
-    /// now, lane -> whether a caller's first attempt may start.
+    /// now, lane -> whether a caller's first attempt may start, whatever is done with those that may not: half-open it is the probe.
     Admits = 23,
-    /// lane, now -> circuit.
+    /// lane, now -> the state of its circuit.
     Circuit = 24,
     /// now, lane, policy, began, outcome, status, serverDelayMs, durationMs, rateLimitMs, partitioned, said, onlyHold: a caller's own
     /// attempt that made no task.
@@ -79,11 +80,11 @@ ops! {
     /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, firstAttemptAt, attempts, refunds, phase, previousDelayMs,
     /// marks, startedAt, deadlineAt, deadlineReason -> slot of a task that its store has leased.
     Adopt = 26,
-    /// now, lane: a task was enqueued there.
+    /// now, lane: a task was enqueued there; where the lane is asked with pauses, an extra attempt may go.
     Visit = 27,
-    /// now, lane, ms.
+    /// now, lane, ms: holds a lane for so long from now, no shorter than it is held already; 0 or NaN: nothing.
     Hold = 28,
-    /// A preset's number, of [`crate::PRESET_NAMES`] -> its row; 0 numbers: there is none.
+    /// A preset's number, of `PRESET_NAMES` -> its row; 0 numbers: there is none.
     Preset = 29,
     /// attempt, r32, phase, previousDelayMs, a policy's row -> ms of the wait before that retry.
     Delay = 30,
@@ -111,4 +112,45 @@ ops! {
     Duration = 40,
     /// now, lane, slot? -> wakeAt, depth, inFlight, room, shutUntil, vacancies, and of a slot its gate's numbers: a line of the trace.
     State = 41,
+    /// lane, now -> until when a server's delay or rate limit holds the lane; 0: it does not.
+    HeldUntil = 42,
+    /// lane, now -> until when a lane starts nothing of a store's for its open breaker, its empty budget or a hold that its store does not
+    /// know of; 0: as far as the clock decides, it does. Infinity: no time ends it.
+    ShutUntil = 43,
+    /// slot, now -> the numbers of `codes::Gated`: the gate that holds a task; 0 numbers: there is no such task.
+    GateOfTask = 44,
+    /// lane, now, isRetry -> as above, of a due task of a store in that lane; lane none: the gate that all lanes share.
+    GateOfLane = 45,
+    /// count, bytes: dead letters that the host keeps. They take room from the next [`Op::Admit`] on.
+    KeepDead = 46,
+    /// slot, policy: puts a task whose caller waits no longer under another policy.
+    HandOver = 47,
+    /// -> attempts of the queue that run, those of leased tasks too.
+    InFlight = 48,
+    /// comeback: how lanes come back.
+    SetComeback = 49,
+    /// now, concurrency, perLane.
+    SetLimits = 50,
+    /// perSecond, burst: each lane that is opened from now on starts so many attempts a second, and after a pause `burst` at once.
+    Rate = 51,
+    /// now, lane -> whether a retry that this queue does not make itself may go now: its circuit is closed, and its budget has paid.
+    Pays = 52,
+    /// now, lane -> whether a caller's own first attempt has a place among those that count; then [`Op::LeaveOwn`] must follow.
+    EnterOwn = 53,
+    /// now, lane, enteredAt, sent: such an attempt has ended, or was not sent after all.
+    LeaveOwn = 54,
+    /// lane -> since when its circuit has not been closed; NaN: it is closed.
+    OpenSince = 55,
+    /// lane, waitUntil -> whether the caller of a stored task is not to wait any longer: the circuit is open.
+    EndsWait = 56,
+    /// now, lane -> how many more attempts may start there, as far as the lane has a say.
+    Room = 57,
+    /// now, lane -> how many first attempts may start there: they cost no token.
+    RoomForFirst = 58,
+    /// -> how many more may start over all lanes; 0 while everything is paused.
+    Vacancies = 59,
+    /// now, lane -> whether the next attempt there is to show how its server does: the due task with the fewest attempts is to make it.
+    TriesOut = 60,
+    /// now, lane, ms: the store of the lane keeps its hold, for so long from now; 0 or NaN: it knows of the hold that is known here.
+    ShareHold = 61,
 }

@@ -1,14 +1,16 @@
 //! The words behind a call, as the core has them.
 
-use redrive::codes::Said;
-use redrive::queue::{Admission, Carry, Ended, Facts, Limits, Past};
-use redrive::slots::NONE;
-use redrive::task::{Flags, Outcome, Reason};
-use redrive::time::Millis;
+#![forbid(unsafe_code)]
+
+use crate::codes::Said;
+use crate::outcome::{Flags, Outcome, Reason};
+use crate::queue::{Admission, Carry, Ended, Facts, Limits, Past};
+use crate::slots::NONE;
+use crate::time::Millis;
 
 /// The arguments of a call. One that is not there is NaN.
 #[derive(Clone, Copy)]
-pub(crate) struct Args<'a>(pub &'a [f64]);
+pub struct Args<'a>(pub &'a [f64]);
 
 impl Args<'_> {
     pub fn at(self, place: usize) -> f64 {

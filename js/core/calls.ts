@@ -1,15 +1,16 @@
 /**
- * `admit`, `adopt`, `settle` and `poll` of the core's queue with names for what crosses: the order of the numbers is known here
- * alone. Nothing is decided here.
+ * The core's queue, which is called by number: words in, words out. What a call means is said in src/calls/op.rs, for every host; longer
+ * ones have names for their words here. Nothing is decided here.
  */
 
-import type { ExhaustedReason, ReleaseCause } from '../api/task.ts'
+import type { ExhaustedReason, Gate, ReleaseCause } from '../api/task.ts'
 import {
-  BATCH,
+  GATED_AHEAD,
+  GATED_UNTIL,
+  GATES,
   NEXT_ATTEMPTS,
   NEXT_AUTHORIZE,
   NEXT_CAUSE,
-  NEXT_COUNT,
   NEXT_CURVE_MS,
   NEXT_DELAY_MS,
   NEXT_DUE_AT,
@@ -24,11 +25,72 @@ import {
   NEXT_SERVER_MS,
   NEXT_SPREAD_MS,
   NONE,
+  OP_ADMIT,
+  OP_ADOPT,
+  OP_GATE_OF_LANE,
+  OP_GATE_OF_TASK,
+  OP_SETTLE,
   REASONS,
   RELEASE_CAUSES,
+  WORDS,
 } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { CoreQueue } from './generated/queue/glue.js'
+
+/** A truth is 0 or 1 there. */
+type Word = number | boolean
+
+/** One queue of the core. */
+export class Calls {
+  readonly #memory: WebAssembly.Memory
+  readonly #queue: CoreQueue
+  /** Views of the core's memory. Once it has grown they are empty, which is a cheaper question than which buffer it has. */
+  #words = new Float64Array()
+  #answer = new Float64Array()
+
+  constructor({ glue, memory }: Engine, ...limits: ConstructorParameters<typeof CoreQueue>) {
+    this.#memory = memory
+    this.#queue = new glue.CoreQueue(...limits)
+  }
+
+  /** Makes a call of up to four words: the first number of its answer; NaN: it has none. `op`: `OP_*`. */
+  call(op: number, a: Word = Number.NaN, b: Word = Number.NaN, c: Word = Number.NaN, d: Word = Number.NaN): number {
+    return this.#queue.call(op, a as number, b as number, c as number, d as number)
+  }
+
+  /** Makes a call of any number of words, at most WORDS. */
+  send(op: number, ...words: Word[]): number {
+    if (this.#words.length === 0) this.#look()
+    for (let i = 0; i < words.length; i++) this.#words[i] = words[i] as number
+    return this.#queue.send(op, words.length)
+  }
+
+  /** A number of the last answer, by its place. */
+  at(place: number): number {
+    if (this.#answer.length === 0) this.#look()
+    return this.#answer[place] as number
+  }
+
+  /** Keeps a policy: its handle. Each needs an OP_RELEASE_POLICY. */
+  policy(row: Float64Array): number {
+    return this.#queue.policy(row)
+  }
+
+  /** A list of lists, in the order that the core names. */
+  stats(now: number): unknown {
+    return this.#queue.stats(now)
+  }
+
+  free(): void {
+    this.#queue.free()
+  }
+
+  #look(): void {
+    const { buffer } = this.#memory
+    this.#words = new Float64Array(buffer, this.#queue.wordsPtr(), WORDS)
+    this.#answer = new Float64Array(buffer, this.#queue.answerPtr())
+  }
+}
 
 export interface Admitted {
   readonly now: number
@@ -46,10 +108,13 @@ export interface Admitted {
   readonly startedAt: number
 }
 
-/** Takes a task into the queue: its slot, or NONE where the queue is full. `order` NONE: it is in none. */
-export function admit(core: CoreQueue, task: Admitted, order: number): number {
+/** Takes a task into the queue: its slot, or NONE where the queue is full. `order` NONE: it is in none. Its `dueAt` is the next number. */
+export function admit(core: Calls, task: Admitted, order: number): number {
   const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
-  return core.admit(now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt)
+  // biome-ignore format: in the order in which they cross
+  return core.send(
+    OP_ADMIT, now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt,
+  )
 }
 
 /** The core's notes that a task takes along from one lease to the next. */
@@ -87,34 +152,15 @@ export const UNTRIED: Omit<Adoption, keyof Admitted> = {
 const reasonCode = (reason: ExhaustedReason | undefined): number => (reason ? REASONS.indexOf(reason) : NONE)
 
 /** Takes a task that a store has leased, for one attempt: its slot, or NONE where there are too many. */
-export function adopt(core: CoreQueue, task: Adoption): number {
+export function adopt(core: Calls, task: Adoption): number {
   const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
   const { firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, deadlineAt, deadlineReason } = task
   // biome-ignore format: in the order in which they cross
-  return core.adopt(
-    now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil,
+  return core.send(
+    OP_ADOPT, now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil,
     firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, startedAt,
     deadlineAt, reasonCode(deadlineReason),
   )
-}
-
-/** The core's wishes, as `poll` leaves them. */
-export class Actions {
-  readonly #memory: WebAssembly.Memory
-  readonly #at: number
-  #pairs = new Uint32Array()
-
-  constructor({ memory }: Pick<Engine, 'memory'>, core: CoreQueue) {
-    this.#memory = memory
-    this.#at = core.actionsPtr()
-  }
-
-  /** Slot and action in turns, in the core's memory. A view of it costs more than a look whether the last one still fits. */
-  get pairs(): Uint32Array {
-    const { buffer } = this.#memory
-    if (this.#pairs.buffer !== buffer) this.#pairs = new Uint32Array(buffer, this.#at, 2 * BATCH)
-    return this.#pairs
-  }
 }
 
 export interface EndedAttempt {
@@ -184,63 +230,63 @@ export interface Next {
   readonly why: Settled | undefined
 }
 
-/** Tells the core how attempts end, and reads what follows. */
-export class Verdicts {
-  readonly #memory: WebAssembly.Memory
-  readonly #core: CoreQueue
-  readonly #at: number
-  /** The last record, in the core's memory. */
-  #numbers = new Float64Array()
-
-  constructor({ memory }: Pick<Engine, 'memory'>, core: CoreQueue) {
-    this.#memory = memory
-    this.#core = core
-    this.#at = core.decisionPtr()
-  }
-
-  settle(ended: EndedAttempt): Next {
-    const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
-    const { unusable, partitioned, said, asked, replayed, facts, reason } = ended
-    // biome-ignore format: in the order in which they cross
-    const code = this.#core.settle(
-      now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
-      asked, replayed, facts, reasonCode(reason),
-    )
-    const kind = NEXT_KINDS[code] ?? 'lost'
-    return {
-      kind,
-      reason: REASONS[this.#number(NEXT_REASON)],
-      cause: RELEASE_CAUSES[this.#number(NEXT_CAUSE)],
-      number: this.#number(NEXT_NUMBER),
-      attempts: this.#number(NEXT_ATTEMPTS),
-      holdMs: this.#number(NEXT_HOLD_MS),
-      why: kind === 'retry' || kind === 'released' || kind === 'parked' ? this.#settled : undefined,
-    }
-  }
-
-  /** After `admit`: when the task may start; NaN: not before others of its order. */
-  get dueAt(): number {
-    return this.#number(NEXT_DUE_AT)
-  }
-
-  get #settled(): Settled {
-    return {
-      delayMs: this.#number(NEXT_DELAY_MS),
-      curveMs: this.#number(NEXT_CURVE_MS),
-      spreadMs: this.#number(NEXT_SPREAD_MS),
-      authorize: this.#number(NEXT_AUTHORIZE) === 1,
-      phase: this.#number(NEXT_PHASE),
-      previousDelayMs: this.#number(NEXT_PREVIOUS_DELAY_MS),
-      marks: this.#number(NEXT_MARKS),
-      refunded: this.#number(NEXT_REFUNDED) === 1,
-      serverMs: this.#number(NEXT_SERVER_MS),
-      dueAt: this.#number(NEXT_DUE_AT),
-    }
-  }
-
-  #number(place: number): number {
-    const { buffer } = this.#memory
-    if (this.#numbers.buffer !== buffer) this.#numbers = new Float64Array(buffer, this.#at, NEXT_COUNT)
-    return this.#numbers[place] as number
+/** Tells the core how an attempt has ended: what follows. */
+export function settle(core: Calls, ended: EndedAttempt): Next {
+  const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
+  const { unusable, partitioned, said, asked, replayed, facts, reason } = ended
+  // biome-ignore format: in the order in which they cross
+  const code = core.send(
+    OP_SETTLE, now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
+    asked, replayed, facts, reasonCode(reason),
+  )
+  const kind = NEXT_KINDS[code] ?? 'lost'
+  // the kind comes first
+  const at = (place: number) => core.at(1 + place)
+  return {
+    kind,
+    reason: REASONS[at(NEXT_REASON)],
+    cause: RELEASE_CAUSES[at(NEXT_CAUSE)],
+    number: at(NEXT_NUMBER),
+    attempts: at(NEXT_ATTEMPTS),
+    holdMs: at(NEXT_HOLD_MS),
+    why: kind === 'retry' || kind === 'released' || kind === 'parked' ? settled(at) : undefined,
   }
 }
+
+const settled = (at: (place: number) => number): Settled => ({
+  delayMs: at(NEXT_DELAY_MS),
+  curveMs: at(NEXT_CURVE_MS),
+  spreadMs: at(NEXT_SPREAD_MS),
+  authorize: at(NEXT_AUTHORIZE) === 1,
+  phase: at(NEXT_PHASE),
+  previousDelayMs: at(NEXT_PREVIOUS_DELAY_MS),
+  marks: at(NEXT_MARKS),
+  refunded: at(NEXT_REFUNDED) === 1,
+  serverMs: at(NEXT_SERVER_MS),
+  dueAt: at(NEXT_DUE_AT),
+})
+
+export interface GateStatus {
+  readonly gate: Gate
+  /** Infinity: not known. */
+  readonly until: number
+  /** Tasks of its order that come first; 0 at any other gate, and where it is not known. */
+  readonly ahead: number
+}
+
+/** The gate that holds a task of this queue at `now`. undefined: there is no such task. */
+export function gateStatusOf(core: Calls, slot: number, now: number): GateStatus | undefined {
+  const gate = core.call(OP_GATE_OF_TASK, slot, now)
+  return Number.isNaN(gate) ? undefined : gated(core, gate)
+}
+
+/** The gate that keeps a due task of a store from starting in `lane` at `now`. `isRetry`: it has a counted attempt. */
+export function gateOfLane(core: Calls, lane: number, now: number, isRetry: boolean): GateStatus {
+  return gated(core, core.call(OP_GATE_OF_LANE, lane, now, isRetry))
+}
+
+const gated = (core: Calls, gate: number): GateStatus => ({
+  gate: GATES[gate] ?? 'ready',
+  until: core.at(GATED_UNTIL),
+  ahead: core.at(GATED_AHEAD),
+})
