@@ -6,6 +6,7 @@ import type { GivenOptions } from './options/queue-options.ts'
 import type { RequestLike } from './platform/web.ts'
 import type { EngineSource } from './queue/core-loader.ts'
 import { internalsOf } from './queue/internals.ts'
+import { patientLoader } from './queue/patient.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
 import { assertStored, keptOrNot } from './queue/unkept.ts'
 
@@ -33,7 +34,7 @@ export class RetryQueue extends Queue {
    */
   constructor(options: GivenOptions = {}) {
     const [kept, checks] = keptOrNot(options)
-    super(kept, source, checks)
+    super(kept, source, checks, patientLoader)
   }
 
   override async enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt> {

@@ -9,6 +9,7 @@ mod pace;
 mod ramp;
 mod recent;
 mod record;
+mod silence;
 mod storm;
 
 use crate::numbered::numbered;
@@ -21,6 +22,7 @@ pub use door::{Entry, WhenOpen};
 pub use pace::Pace;
 pub use ramp::Comeback;
 use ramp::{Course, Ramp};
+pub(crate) use silence::Silence;
 use storm::Storm;
 
 /// The rules of all lanes. Nothing keeps anything back by default.

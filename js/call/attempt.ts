@@ -114,7 +114,12 @@ export function tooLong(call: Call, timeoutMs: number, attemptNumber = 1): DOMEx
  * that was given to the queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is dropped.
  * Replays, of which a queue may make a million, have a leaner way to the same end: `runner/replay.ts`.
  */
-export async function attempt(call: Call, plan: FirstPlan, clock: Clock, now: () => number): Promise<Finished> {
+export async function attempt(
+  call: Call,
+  plan: FirstPlan,
+  clock: Pick<Clock, 'after'>,
+  now: () => number,
+): Promise<Finished> {
   const startedAt = now()
   const { controller, timeoutMs, signal, transport } = plan
   const onTimeout = () => controller.abort(tooLong(call, timeoutMs))

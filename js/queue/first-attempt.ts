@@ -38,7 +38,8 @@ export async function firstAttempt(call: Call, parting: Parting, host: QueueCont
   const isDeferred = options.mode === 'defer'
   const plan = firstPlan(call, isDeferred ? null : signal, overlay, createdAt + call.waitMs - now())
   const { controller } = plan
-  const send = () => attempt(call, plan, settings.clock, now)
+  const clock = host.patient?.(call, createdAt) ?? settings.clock
+  const send = () => attempt(call, plan, clock, now)
   const sending = host.watched ? host.watched(call, plan, send) : send()
   if (isDeferred) {
     const own = { sending, controller }

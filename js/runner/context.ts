@@ -10,7 +10,7 @@ import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Checks } from '../options/checks.ts'
 import type { RetryQueueOptions, Settings } from '../options/queue-options.ts'
-import type { Instant } from '../platform/clock.ts'
+import type { Clock, Instant } from '../platform/clock.ts'
 import type { Draw } from '../platform/random.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -55,6 +55,8 @@ export interface QueueContext {
   readonly degraded: Report
   /** Goes on counting when a core is there. */
   readonly counts: Counts
+  /** The clock by which the limit of a caller's own first attempt is over. Absent: the queue's own. */
+  patient?(call: Call, createdAt: number): Pick<Clock, 'after'>
   /** Makes an attempt of a call, the caller's own or a replay, by `run`, with what adapters do around it. Absent: none watches attempts. */
   watched?(call: Call, plan: AttemptPlan, run: () => Promise<Finished>): Promise<Finished>
   /**

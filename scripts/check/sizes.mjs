@@ -26,7 +26,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 98_500,
+    limit: 97_200,
     aim: 50_000,
   },
   {
@@ -46,7 +46,7 @@ const columns = [
   {
     what: 'a page with a principal, in all',
     of: ({ durable }) => durable.bytes,
-    limit: 156_500,
+    limit: 155_300,
     aim: 105_000,
   },
   // esbuild makes a file of what any two others share: see docs/adr/0056
@@ -85,7 +85,7 @@ const rows = [
     what: 'service worker, whole',
     by: 'service workers',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 170_100,
+    limit: 168_000,
   },
   {
     // all of a Worker's code; the two modules are files beside it
@@ -93,7 +93,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 107_760,
+    limit: 107_200,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
@@ -126,7 +126,7 @@ const besideQueue = [
 /** Other libraries' interfaces: all that a page or a service worker loads with each at once. */
 const facades = [
   ['redrive/compat/axios-retry', 'pages', "export { default } from './compat-axios-retry.page.js'", 18_200],
-  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 176_300],
+  ['redrive/compat/workbox', 'service workers', "export * from './compat-workbox.js'", 174_100],
 ].map(([what, by, source, limit]) => ({
   what,
   by,

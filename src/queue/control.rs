@@ -193,6 +193,24 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
+    /// Until when a caller's own attempt, which began at `began` and whose limit is over, goes on; in the past, or zero: it is given up. `is_first`:
+    /// it asks for the first time, which counts as a failure.
+    pub fn lasts(&mut self, now: Millis, lane: u32, policy: u32, began: Millis, is_first: bool) -> Millis {
+        let at = self.timeline.advance(now);
+        let began_at = self.timeline.inward(began);
+        let Some(index) = self.live_lane(lane) else { return Millis::ZERO };
+        let Some(found) = self.lanes.at_mut(index) else { return Millis::ZERO };
+        let until = found.silence.lasts(at, began_at);
+        if until <= at {
+            return Millis::ZERO;
+        }
+        if is_first {
+            let took = Some(at.minus(began_at));
+            self.heard(now, lane, policy, began, &Ended { duration: took, ..Ended::of(Outcome::TimedOut) });
+        }
+        self.timeline.outward(until)
+    }
+
     /// Holds a lane as an answer under `policy` asks, of which the rest follows: [`Queue::heard`] or [`Queue::settle`].
     pub fn asked(&mut self, now: Millis, lane: u32, policy: u32, ended: &Ended) {
         let Some(interned) = self.policies.get(policy) else { return };

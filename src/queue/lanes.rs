@@ -10,7 +10,7 @@ use super::fifo::{Fifo, Links};
 use super::hold::Hold;
 use super::rate::{Bucket, Rate};
 use crate::gates::breaker::Circuit;
-use crate::gates::{Door, Ending, Gates, LaneGates, Notice};
+use crate::gates::{Door, Ending, Gates, LaneGates, Notice, Silence};
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::time::Millis;
@@ -51,6 +51,7 @@ pub(crate) struct Lane {
     pub callers: Fifo,
     pub door: Door,
     pub gates: LaneGates,
+    pub silence: Silence,
     /// When its breaker opened, the first time since it was closed.
     pub open_since: Millis,
     pub bucket: Bucket,

@@ -90,6 +90,7 @@ impl Lane {
     /// Takes note of what says nothing of the server's health: the way to it, and how long a call takes.
     pub fn learn(&mut self, now: Millis, told: &Told) {
         if told.answered {
+            self.silence.hear(now);
             (self.probing, self.failed_offline) = (false, false);
             if let Some(duration) = told.duration {
                 self.observe(duration);

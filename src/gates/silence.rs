@@ -1,0 +1,100 @@
+//! Attempts that hang while their server answers no one.
+//!
+//! An attempt has a limit on its time since its connection may be dead while the server is well: another attempt, over another
+//! connection, is answered. Where a server answers none of its calls, another attempt brings nothing. It has been stopped, and would find
+//! each request twice once it goes on. So the attempts stay, and only now and then one is given up, to see whether another does better.
+#![forbid(unsafe_code)]
+
+use crate::time::Millis;
+
+/// While a server is silent, so much time lies between two attempts that are given up.
+const LOOK: Millis = Millis::new(2000);
+/// Once a server answers again, those that have stayed wait so long for their own answers.
+const GRACE: Millis = Millis::new(3000);
+
+/// One server's silence. It is none at first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Silence {
+    /// When it answered last.
+    answered_at: Millis,
+    /// When it first answered after attempts had stayed.
+    ended_at: Millis,
+    /// Attempts stay, and none was answered since.
+    is_deep: bool,
+    /// When the next attempt is given up.
+    look_at: Millis,
+}
+
+impl Silence {
+    /// The server has answered an attempt, whatever it said.
+    pub fn hear(&mut self, now: Millis) {
+        self.answered_at = now;
+        if std::mem::take(&mut self.is_deep) {
+            self.ended_at = now;
+        }
+    }
+
+    /// Until when an attempt that began at `began` stays though its limit is over; in the past, or zero: it is given up.
+    pub fn lasts(&mut self, now: Millis, began: Millis) -> Millis {
+        if self.answered_at > began {
+            return if self.ended_at > began { self.ended_at.plus(GRACE) } else { Millis::ZERO };
+        }
+        if now >= self.look_at {
+            self.look_at = now.plus(LOOK);
+            return Millis::ZERO;
+        }
+        self.is_deep = true;
+        self.look_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Millis {
+        Millis::new(ms.saturating_add(100_000))
+    }
+
+    #[test]
+    fn of_attempts_that_hang_at_a_silent_server_one_is_given_up_every_two_seconds() {
+        let mut silence = Silence::default();
+        let (mut waiting, mut given_up) =
+            ((0..100).map(|i| (i, at(10_000 + i))).collect::<Vec<_>>(), Vec::new());
+        for now in (10_000..20_000).map(at) {
+            waiting.retain_mut(|(began, asks_at)| {
+                if *asks_at > now {
+                    return true;
+                }
+                *asks_at = silence.lasts(now, at(*began));
+                if *asks_at <= now {
+                    given_up.push(now);
+                }
+                *asks_at > now
+            });
+        }
+        assert_eq!(given_up, [10_000, 12_000, 14_000, 16_000, 18_000].map(at));
+    }
+
+    #[test]
+    fn what_hung_meanwhile_has_three_seconds_once_the_server_answers_again() {
+        let mut silence = Silence::default();
+        assert_eq!(silence.lasts(at(10_000), at(0)), Millis::ZERO);
+        assert_eq!(silence.lasts(at(10_001), at(1)), at(12_000));
+        for now in [15_000, 15_500] {
+            silence.hear(at(now));
+        }
+        assert_eq!(silence.lasts(at(16_000), at(1)), at(18_000));
+        // of one that began afterwards, others are answered
+        assert!(silence.lasts(at(26_000), at(15_400)) <= at(26_000));
+    }
+
+    #[test]
+    fn where_others_are_answered_none_stays() {
+        let mut silence = Silence::default();
+        silence.hear(at(5_000));
+        for began in 0..100 {
+            assert_eq!(silence.lasts(at(10_000 + began), at(began)), Millis::ZERO);
+        }
+    }
+}
