@@ -36,6 +36,8 @@ type call struct {
 	createdAt, waitUntil float64
 	// The number of the last attempt.
 	number int
+	// Its caller is content with a 202.
+	isDeferrable bool
 	// Set once it goes on without its caller.
 	kept *keptCall
 }
@@ -178,6 +180,14 @@ func (c *call) limit(ctx context.Context, began float64, cancel context.CancelCa
 	}
 	l := &limit{number: c.number, duration: time.Duration(math.Min(limitMs, milliseconds(longestSleep))) * time.Millisecond, cancel: cancel}
 	l.at = time.Now().Add(l.duration)
+	if c.number == 1 && !c.isDeferrable && math.IsNaN(c.policy.timeoutMs) {
+		isFirst := true
+		l.lasts = func() time.Time {
+			until := math.Min(c.queue.lasts(c, began, isFirst), c.waitUntil)
+			isFirst = false
+			return time.Now().Add(time.Duration(until-c.queue.now()) * time.Millisecond)
+		}
+	}
 	if deadline, isThere := ctx.Deadline(); isThere && !deadline.After(l.at) {
 		return nil
 	}

@@ -13,6 +13,8 @@ type limit struct {
 	duration time.Duration
 	cancel   context.CancelCauseFunc
 	isOver   bool
+	// lasts is asked when its time is up: until when the attempt goes on. nil: it does not.
+	lasts func() time.Time
 }
 
 // limits are those of all attempts of a queue, under one timer: almost every attempt ends before its limit, and a timer for each would wake
@@ -57,17 +59,20 @@ func (s *limits) arm(at time.Time) {
 	}
 }
 
-// look ends the attempts whose time is up.
+// look ends the attempts whose time is up, unless they go on.
 func (s *limits) look() {
+	for _, l := range s.due() {
+		var until time.Time
+		if l.lasts != nil {
+			until = l.lasts()
+		}
+		s.end(l, until)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, next := time.Now(), time.Time{}
 	for l := range s.all {
-		if !l.at.After(now) {
-			l.isOver = true
-			delete(s.all, l)
-			l.cancel(&AttemptTimeoutError{l.number, l.duration})
-		} else if next.IsZero() || l.at.Before(next) {
+		if next.IsZero() || l.at.Before(next) {
 			next = l.at
 		}
 	}
@@ -78,4 +83,32 @@ func (s *limits) look() {
 		next = soonest
 	}
 	s.arm(next)
+}
+
+func (s *limits) due() (due []*limit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for l := range s.all {
+		if !l.at.After(now) {
+			due = append(due, l)
+		}
+	}
+	return due
+}
+
+// end ends an attempt that has not ended meanwhile, unless it goes on until then.
+func (s *limits) end(l *limit, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, isThere := s.all[l]; !isThere {
+		return
+	}
+	if until.After(time.Now()) {
+		l.at = until
+		return
+	}
+	l.isOver = true
+	delete(s.all, l)
+	l.cancel(&AttemptTimeoutError{l.number, l.duration})
 }

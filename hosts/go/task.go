@@ -258,6 +258,18 @@ func (q *Queue) hear(c *call, e *finished) {
 	q.look()
 }
 
+// lasts is until when a caller's own attempt goes on, whose limit is over: its server answers no call. In the past: it is given up.
+func (q *Queue) lasts(c *call, began float64, isFirst bool) float64 {
+	q.lock()
+	defer q.unlock()
+	if q.ended != nil {
+		return 0
+	}
+	until := q.core.ask(opLasts, q.now(), q.laneOf(c.origin).handle, c.policy.handle, began, bit(isFirst))[0]
+	q.look()
+	return until
+}
+
 // hearOfSuccess reports one. Where nothing waits that it could help, it crosses with what is next to cross.
 func (q *Queue) hearOfSuccess(c *call, l *lane, e *finished) {
 	q.core.later(opHeard, q.now(), l.handle, c.policy.handle, e.began, e.outcome, float64(e.status), notGiven, e.took, notGiven, 0, saidNothing, 0)

@@ -49,6 +49,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	var response *http.Response
 	if t.Defer {
+		c.isDeferrable = true
 		response, err = c.deferred(request.Context())
 	} else {
 		response, err = c.await(request.Context())

@@ -227,3 +227,31 @@ func TestIdleOriginsAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+func TestAServerThatAnswersNoOneFindsEachRequestOnceWhenItGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goesOn := time.Now().Add(20 * time.Second)
+		base := &script{handle: func(_ int, request *http.Request) (*http.Response, error) {
+			select {
+			case <-request.Context().Done():
+				return nil, context.Cause(request.Context())
+			case <-time.After(time.Until(goesOn)):
+				return answer(200), nil
+			}
+		}}
+		client := &http.Client{Transport: &Transport{Queue: newQueue(t, Options{}), Base: base}}
+		var calls sync.WaitGroup
+		for range 100 {
+			calls.Go(func() {
+				if response := get(t, client, "http://api.test/"); response.StatusCode != 200 || time.Since(goesOn) > 3*time.Second {
+					t.Errorf("%d, %s after the server went on", response.StatusCode, time.Since(goesOn))
+				}
+			})
+			time.Sleep(50 * time.Millisecond)
+		}
+		calls.Wait()
+		if sent := base.count(); sent > 112 {
+			t.Errorf("100 calls took %d requests", sent)
+		}
+	})
+}

@@ -66,6 +66,10 @@ public final class AttemptContext {
     return isFirst;
   }
 
+  synchronized boolean isOver() {
+    return isOver;
+  }
+
   HttpTimeoutException tooLong(RetryRequest request) {
     return new HttpTimeoutException(request.what() + ": attempt " + number + " had no answer within " + (long) limitMs
         + " ms, the policy's attemptTimeout or what was left of the queue's wait");

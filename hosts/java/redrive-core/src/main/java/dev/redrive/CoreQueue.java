@@ -121,6 +121,11 @@ final class CoreQueue {
         NONE, startedAt)[0];
   }
 
+  /** Until when a caller's own attempt goes on, whose limit is over: its server answers no call. In the past: it is given up. */
+  double lasts(Call<?> call, double now, double startedAt, boolean isFirst) {
+    return core.run(OP_LASTS, now, call.lane, policyHandle, startedAt, isFirst ? 1 : 0)[0];
+  }
+
   /** Whether the end of a caller's own first attempt is worth another. */
   boolean isTransient(Call<?> call, End end) {
     return core.run(OP_CLASSIFY, policyHandle, end.outcome, end.status, call.request.flags(), end.said[3])[0] == CLASS_RETRY;

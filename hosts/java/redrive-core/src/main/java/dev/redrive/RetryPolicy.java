@@ -63,7 +63,10 @@ public final class RetryPolicy {
     return number("initialDelayMs", millis(wait));
   }
 
-  /** The time limit of an attempt, up to the headers of its answer; zero: none. Default: 10 s, and the time that the body needs at 50 KB/s. */
+  /**
+   * The time limit of an attempt, up to the headers of its answer; zero: none. Default: 10 s, and the time that the body needs at 50 KB/s; while a server
+   * answers no call at all, first attempts stay longer, up to the caller's wait.
+   */
   public RetryPolicy attemptTimeout(Duration limit) {
     return number("attemptTimeoutMs", millis(limit));
   }
@@ -131,6 +134,11 @@ public final class RetryPolicy {
   /** Whether an answer is a failure: only then its headers may ask for a wait. */
   boolean fails(int status) {
     return status >= 400 || (statuses != null && Arrays.stream(statuses).anyMatch(listed -> listed == status));
+  }
+
+  /** Whether no time limit of an attempt was given. */
+  boolean hasDefaultLimit() {
+    return Double.isNaN(numbers[Codes.POLICY_FIELDS.indexOf("attemptTimeoutMs")]);
   }
 
   /** The time limit of one attempt, in ms; infinity: none. */

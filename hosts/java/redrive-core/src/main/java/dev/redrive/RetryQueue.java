@@ -188,7 +188,7 @@ public final class RetryQueue implements AutoCloseable {
       stop(call, context, OUTCOME_ABORTED, new CancellationException());
       return;
     }
-    if (context.limit() != null) context.disarm = ticker.at(now + context.limitMs, () -> stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request)));
+    if (context.limit() != null) context.disarm = ticker.at(now + context.limitMs, () -> limitOver(call, context, true));
     CompletionStage<Answer<A>> sending;
     try {
       sending = call.attempt.send(context);
@@ -204,6 +204,23 @@ public final class RetryQueue implements AutoCloseable {
       Throwable error = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
       ended(call, context, answer != null ? OUTCOME_RESPONSE : AttemptContext.outcomeOf(error), answer, error);
     });
+  }
+
+  /** The limit of an attempt is over, for the first time or again: it ends, unless it is the caller's own and its server answers no call at all. */
+  private void limitOver(Call<?> call, AttemptContext context, boolean isFirst) {
+    if (context.isOver()) return;
+    double now = ticker.now();
+    double[] until = {0};
+    if (context.isOwn && !call.isDeferrable && queue.rulesOf(call).hasDefaultLimit()) {
+      withCore(after -> {
+        if (isClosed) return;
+        call.lane = queue.lane(call.request.origin());
+        until[0] = Math.min(queue.lasts(call, now, context.startedAt, isFirst), call.patience());
+        run(new Calls(), now, after);
+      });
+    }
+    if (until[0] > now) context.disarm = ticker.at(until[0], () -> limitOver(call, context, false));
+    else stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request));
   }
 
   private void stop(Call<?> call, AttemptContext context, int outcome, Throwable error) {

@@ -438,4 +438,27 @@ class RetryQueueTest {
     }
     assertTrue(queue.stats().origins().size() <= 2_000, queue.stats().origins().size() + " lanes");
   }
+
+  @Test
+  @DisplayName("a server that answers no one finds each request once when it goes on")
+  void silence() {
+    List<CompletableFuture<Answer<String>>> sent = new ArrayList<>();
+    double goesOn = ticker.now() + 20_000;
+    Attempt<String> attempt = context -> {
+      CompletableFuture<Answer<String>> answer = new CompletableFuture<>();
+      if (ticker.now() >= goesOn) answer.complete(new Answer<>(200, Map.<String, List<String>>of()::forEach, "late", () -> {}));
+      sent.add(answer);
+      return answer;
+    };
+    List<CompletableFuture<String>> calls = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      calls.add(queue.call(get(), attempt));
+      ticker.advance(50);
+    }
+    ticker.advance(goesOn - ticker.now());
+    List.copyOf(sent).forEach(answer -> answer.complete(new Answer<>(200, Map.<String, List<String>>of()::forEach, "here", () -> {})));
+    ticker.advance(3_000);
+    assertTrue(calls.stream().allMatch(call -> call.isDone() && !call.isCompletedExceptionally()));
+    assertTrue(sent.size() <= 112, sent.size() + " requests");
+  }
 }
