@@ -75,6 +75,11 @@ impl Calls {
                 let words = self.actions.iter().flat_map(|action| codes::action(action).map(f64::from));
                 self.answer.extend(words);
             }
+            Op::Opening => {
+                let opening = queue.opening(args.u32(0), args.ms(1));
+                let (since, until) = opening.map_or((None, None), |(since, until)| (Some(since), until));
+                self.answer.extend([since, until].map(|at| at.map_or(f64::NAN, Millis::to_f64)));
+            }
             Op::GateOfTask => {
                 if let Some(status) = queue.gate_status_at(args.u32(0), args.ms(1)) {
                     self.answer.extend(codes::gated(&status));
@@ -120,7 +125,6 @@ fn ask(queue: &mut Queue, op: Op, args: Args<'_>) -> Option<f64> {
         Op::Pays => truth(queue.pays(args.ms(0), args.u32(1))),
         Op::EnterOwn => truth(queue.enter_own(args.ms(0), args.u32(1))),
         Op::Circuit => f64::from(queue.circuit(args.u32(0), args.ms(1)).code()),
-        Op::OpenSince => queue.open_since(args.u32(0)).map_or(f64::NAN, Millis::to_f64),
         Op::EndsWait => truth(queue.ends_wait(args.u32(0), args.ms(1))),
         Op::Lasts => queue.lasts(args.ms(0), args.u32(1), args.u32(2), args.ms(3), args.bit(4)).to_f64(),
         Op::HeldUntil => queue.held_until(args.u32(0), args.ms(1)).map_or(0.0, Millis::to_f64),

@@ -318,6 +318,6 @@ func (q *Queue) forgetLanes() {
 
 // circuitOpen is the error of a call that may not be sent.
 func (q *Queue) circuitOpen(c *call, l *lane, isFull bool) error {
-	state := q.core.ask(opState, q.now(), l.handle)
-	return &CircuitOpenError{Method: c.request.Method, Origin: c.origin.String(), Until: q.at(state[4]), IsFull: isFull}
+	opening := q.core.ask(opOpening, l.handle, q.now())
+	return &CircuitOpenError{Method: c.request.Method, Origin: c.origin.String(), Until: q.at(opening[1]), IsFull: isFull}
 }

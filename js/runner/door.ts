@@ -9,7 +9,6 @@ import type { Call } from '../call/call.ts'
 import { notSent } from '../call/not-sent.ts'
 import type { Calls } from '../core/calls.ts'
 import {
-  CIRCUIT_OPEN,
   ENDED,
   ENTRY_SENT,
   ENTRY_WAITS,
@@ -17,9 +16,7 @@ import {
   NONE,
   OP_CALL,
   OP_CANCEL,
-  OP_CIRCUIT,
-  OP_OPEN_SINCE,
-  OP_SHUT_UNTIL,
+  OP_OPENING,
   OP_STAND,
   OUTCOME_OWN_ERROR,
   STORM,
@@ -140,7 +137,7 @@ export class Door {
 
 /** The facts about the circuit of a lane. */
 export function circuitOf(core: Calls, lane: number, origin: string, now: number): OpenCircuit {
-  // of a probe no end is known
-  const until = core.call(OP_CIRCUIT, lane, now) === CIRCUIT_OPEN ? core.call(OP_SHUT_UNTIL, lane, now) : 0
-  return { origin, since: core.call(OP_OPEN_SINCE, lane), until: until > now && until < FOREVER ? until : null }
+  const since = core.call(OP_OPENING, lane, now)
+  const until = core.at(1)
+  return { origin, since, until: Number.isNaN(until) ? null : until }
 }

@@ -139,8 +139,8 @@ ops! {
     EnterOwn = 53,
     /// now, lane, enteredAt, sent: such an attempt has ended, or was not sent after all.
     LeaveOwn = 54,
-    /// lane -> since when its circuit has not been closed; NaN: it is closed.
-    OpenSince = 55,
+    /// lane, now -> since when its circuit has not been closed (NaN: it is closed), and until when it lets nothing through (NaN: no time is known).
+    Opening = 55,
     /// lane, waitUntil -> whether the caller of a stored task is not to wait any longer: the circuit is open.
     EndsWait = 56,
     /// now, lane -> how many more attempts may start there, as far as the lane has a say.

@@ -146,11 +146,14 @@ impl Queue {
         self.lanes.rules = gates;
     }
 
-    /// Since when a lane's breaker has not been closed, if it is not.
-    pub fn open_since(&self, lane: u32) -> Option<Millis> {
-        let lane = self.lanes.slots.get(lane)?;
-        let open = lane.gates.breaker.circuit(self.timeline.now()) != Circuit::Closed;
-        open.then(|| self.timeline.outward(lane.open_since))
+    /// Since when a lane's breaker has not been closed, if it is not, and until when it lets nothing through; no time is known, as of the end of a
+    /// probe: `None`.
+    pub fn opening(&self, lane: u32, now: Millis) -> Option<(Millis, Option<Millis>)> {
+        let circuit = self.circuit(lane, now);
+        let since = self.lanes.slots.get(lane)?.open_since;
+        let until =
+            self.shut_until(now, lane).filter(|until| circuit == Circuit::Open && *until < Millis::MAX);
+        (circuit != Circuit::Closed).then(|| (self.timeline.outward(since), until))
     }
 
     /// Whether a retry that this queue does not make itself may go now, and its token with it: the breaker is closed, and

@@ -151,18 +151,20 @@ fn an_open_circuit_tries_its_server_out_before_the_last_caller_leaves() {
 }
 
 #[test]
-fn it_is_open_since_it_was_closed_last() {
+fn it_is_open_since_it_was_closed_last_and_until_it_tries_its_server_out() {
     let mut rig = setup();
     let (lane, opened) = (rig.lane, rig.time());
-    assert_eq!(rig.queue.open_since(lane), None);
+    assert_eq!(rig.queue.opening(lane, rig.time()), None);
     open(&mut rig);
+    let until = rig.queue.opening(lane, rig.time()).and_then(|(_, until)| until);
+    assert!(until.is_some_and(|until| until > rig.time()), "{until:?}");
     let probe = rig.add();
     rig.wait(OPEN_AT_MOST);
     assert_eq!(rig.start(), [probe]);
-    assert_eq!(rig.queue.open_since(lane), Some(opened));
+    assert_eq!(rig.queue.opening(lane, rig.time()), Some((opened, None)), "of a probe no end is known");
     rig.answer(probe, 503);
     assert_eq!(rig.circuit(), Circuit::Open);
-    assert_eq!(rig.queue.open_since(lane), Some(opened));
+    assert_eq!(rig.queue.opening(lane, rig.time()).map(|(since, _)| since), Some(opened));
 }
 
 #[test]

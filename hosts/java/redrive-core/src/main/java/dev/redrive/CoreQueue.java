@@ -99,9 +99,7 @@ final class CoreQueue {
 
   /** Until when the circuit of a lane lets nothing through; null: no time is known. */
   Instant openUntil(double lane, double now) {
-    boolean isOpen = core.run(OP_CIRCUIT, lane, now)[0] == CIRCUIT_OPEN;
-    double until = isOpen ? core.run(OP_STATE, now, lane)[4] : 0;
-    return until > now ? instant(until) : null;
+    return instant(core.run(OP_OPENING, lane, now)[1]);
   }
 
   /** ENTRY_*: whether a caller's first attempt may be sent. */
