@@ -26,8 +26,10 @@ type Queue struct {
 	ended error
 	tasks map[float64]*task
 	lanes map[origin]*lane
-	named map[float64]*lane
-	wake  *time.Timer
+	// When each server last answered a first attempt, whether or not the core heard of it.
+	answeredAt map[origin]float64
+	named      map[float64]*lane
+	wake       *time.Timer
 	// When the timer comes; 0: it has come.
 	wakeAt float64
 	// What is logged once the lock is free: a handler may be slow, or call the queue.
@@ -67,13 +69,14 @@ func New(options Options) (*Queue, error) {
 		return nil, err
 	}
 	q := &Queue{
-		core:      c,
-		options:   options,
-		tasks:     map[float64]*task{},
-		lanes:     map[origin]*lane{},
-		named:     map[float64]*lane{},
-		startedAt: time.Now(),
-		log:       options.Logger,
+		core:       c,
+		options:    options,
+		tasks:      map[float64]*task{},
+		lanes:      map[origin]*lane{},
+		answeredAt: map[origin]float64{},
+		named:      map[float64]*lane{},
+		startedAt:  time.Now(),
+		log:        options.Logger,
 	}
 	q.context, q.cancel = context.WithCancel(context.Background())
 	if err := q.begin(); err != nil {

@@ -16,6 +16,9 @@ const (
 // stopped is what a waiting call hears, in place of an action of the core, when its queue has ended.
 const stopped = -1
 
+// mostAnswered origins are remembered as having answered.
+const mostAnswered = 1000
+
 // mostUnheard successes wait for the next crossing.
 const mostUnheard = 32
 
@@ -142,6 +145,12 @@ func (q *Queue) judge(c *call, e *finished) bool {
 	if q.ended != nil {
 		return false
 	}
+	if e.response != nil {
+		if len(q.answeredAt) >= mostAnswered {
+			clear(q.answeredAt)
+		}
+		q.answeredAt[c.origin] = q.now()
+	}
 	isNews := e.response == nil && e.outcome != outcomeOwnError && !e.isLeft
 	if e.response != nil {
 		isNews = c.policy.isFailure(e.status) || e.response.Header["Ratelimit"] != nil
@@ -258,16 +267,14 @@ func (q *Queue) hear(c *call, e *finished) {
 	q.look()
 }
 
-// lasts is until when a caller's own attempt goes on, whose limit is over: its server answers no call. In the past: it is given up.
-func (q *Queue) lasts(c *call, began float64, isFirst bool) float64 {
+// lasts is until when a caller's own attempt goes on, whose limit is over: its server answers no call. 0: it is given up.
+func (q *Queue) lasts(c *call, began float64) float64 {
 	q.lock()
 	defer q.unlock()
 	if q.ended != nil {
 		return 0
 	}
-	until := q.core.ask(opLasts, q.now(), q.laneOf(c.origin).handle, c.policy.handle, began, bit(isFirst))[0]
-	q.look()
-	return until
+	return q.core.ask(opLasts, q.now(), q.laneOf(c.origin).handle, began, q.answeredAt[c.origin], c.waitUntil)[0]
 }
 
 // hearOfSuccess reports one. Where nothing waits that it could help, it crosses with what is next to cross.

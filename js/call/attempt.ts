@@ -12,7 +12,7 @@ import {
   OUTCOME_TIMED_OUT,
 } from '../core/generated/codes.ts'
 import { bothSignals, orAbort } from '../platform/abort.ts'
-import { type Clock, FOREVER, timeoutError } from '../platform/clock.ts'
+import { FOREVER, timeoutError } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
 import { type Answer, type AttemptInit, type Finished, mark, type Transport } from './transport.ts'
@@ -109,23 +109,23 @@ export function tooLong(call: Call, timeoutMs: number, attemptNumber = 1): DOMEx
   return timeoutError(`attempt ${attemptNumber} had no answer within ${timeoutMs} ms, ${limit}`)
 }
 
+/** A timer for the limit of an attempt; `onLimit` may have a reason of its own. The function returned takes it back, and hears what has come. */
+export interface AttemptClock {
+  after(limitMs: number, onLimit: (reason?: DOMException) => void): (answer: Answer | null) => void
+}
+
 /**
  * Makes a first attempt: sends once and waits for response headers, for no longer than its time limit and its caller allow: a `fetch`
  * that was given to the queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is dropped.
  * Replays, of which a queue may make a million, have a leaner way to the same end: `runner/replay.ts`.
  */
-export async function attempt(
-  call: Call,
-  plan: FirstPlan,
-  clock: Pick<Clock, 'after'>,
-  now: () => number,
-): Promise<Finished> {
+export async function attempt(call: Call, plan: FirstPlan, clock: AttemptClock, now: () => number): Promise<Finished> {
   const startedAt = now()
   const { controller, timeoutMs, signal, transport } = plan
-  const onTimeout = () => controller.abort(tooLong(call, timeoutMs))
+  const onTimeout = (reason = tooLong(call, timeoutMs)) => controller.abort(reason)
   const disarm = timeoutMs < FOREVER ? clock.after(timeoutMs, onTimeout) : undefined
   const end = (outcome: number, error: unknown, answer: Answer | null = null): Finished => {
-    disarm?.()
+    disarm?.(answer)
     return { outcome, status: answer?.status ?? 0, answer, error, startedAt, durationMs: now() - startedAt }
   }
   try {

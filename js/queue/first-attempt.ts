@@ -1,6 +1,15 @@
 /** A caller's own first attempt. It needs no core, unless an option has it wait for one. */
 
-import { attempt, deliver, type Finished, firstPlan, isTransient, markOnce, mayPass } from '../call/attempt.ts'
+import {
+  type AttemptClock,
+  attempt,
+  deliver,
+  type Finished,
+  firstPlan,
+  isTransient,
+  markOnce,
+  mayPass,
+} from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { orKept } from '../call/deferred.ts'
 import type { Parting } from '../call/leaving.ts'
@@ -38,7 +47,7 @@ export async function firstAttempt(call: Call, parting: Parting, host: QueueCont
   const isDeferred = options.mode === 'defer'
   const plan = firstPlan(call, isDeferred ? null : signal, overlay, createdAt + call.waitMs - now())
   const { controller } = plan
-  const clock = host.patient?.(call, createdAt) ?? settings.clock
+  const clock: AttemptClock = host.patient?.(call, createdAt) ?? settings.clock
   const send = () => attempt(call, plan, clock, now)
   const sending = host.watched ? host.watched(call, plan, send) : send()
   if (isDeferred) {

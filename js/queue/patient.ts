@@ -3,56 +3,95 @@
  * one. Not in pages: a browser opens six connections to a server, and those that hang would keep others from being tried.
  */
 
+import type { AttemptClock } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { OP_LASTS } from '../core/codes.ts'
 import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
-import type { Clock } from '../platform/clock.ts'
+import { systemClock, timeoutError } from '../platform/clock.ts'
 import { isPage } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { type Loader, loadCore, type MakeLoader } from './core-loader.ts'
 
+/** Origins of which the last answer is remembered. */
+const MOST_ORIGINS = 1_000
+/** An attempt whose limit is over waits for the core no longer than this, in ms of real time, whatever the clock. */
+const LOADING_MS = 500
+
 /** Loads the core, and has it asked before a first attempt is given up. */
 export const patientLoader: MakeLoader = (source, host) => {
   const core = loadCore(source, host)
-  if (!isPage()) host.patient = (call, createdAt) => patientClock(host, core, call, createdAt)
+  const answeredAt = new Map<string, number>()
+  if (!isPage()) host.patient = (call, createdAt) => patientClock(host, core, answeredAt, call, createdAt)
   return core
 }
 
-/** A clock whose timer for the limit of a first attempt asks the core, for as long as the caller waits. */
-function patientClock(host: QueueContext, core: Loader, call: Call, createdAt: number): Pick<Clock, 'after'> {
+function patientClock(
+  host: QueueContext,
+  core: Loader,
+  answeredAt: Map<string, number>,
+  call: Call,
+  createdAt: number,
+): AttemptClock {
   const { settings, now } = host
   const { clock } = settings
-  const { policy, timeoutMs, bytes, options, waitMs } = call
-  const isDefault = policy.attemptTimeoutMs === undefined && timeoutMs === ATTEMPT_MS + bodyMs(bytes)
-  if (!isDefault || options.mode === 'defer') return clock
+  const { origin, principal, timeoutMs, waitMs } = call
   return {
     after(limitMs, onLimit) {
       const startedAt = now()
       let isEnded = false
-      let disarm = clock.after(limitMs, () => look(true))
-      const look = async (isFirst: boolean) => {
-        const until = Math.min(await lasts(core, call, startedAt, isFirst), createdAt + waitMs)
+      let stays = false
+      const isAsked = limitMs === timeoutMs && mayStay(call)
+      let disarm = clock.after(limitMs, () => (isAsked ? look() : onLimit()))
+      const look = async () => {
+        const manager = core.opened ?? (await inTime(core))
         if (isEnded) return
-        if (until > now()) disarm = clock.after(until - now(), () => look(false))
-        else onLimit()
+        const own = [startedAt, answeredAt.get(origin) ?? 0, createdAt + waitMs]
+        // of no use to a principal who has left
+        const until = principal === host.principal && manager ? lasts(manager.runner, call, own) : 0
+        if (until > now()) {
+          stays = true
+          disarm = clock.after(until - now(), look)
+          return
+        }
+        const words = `attempt 1 had no answer within ${now() - startedAt} ms, nor had other calls`
+        onLimit(stays ? timeoutError(words) : undefined)
       }
-      return () => {
+      return (answer) => {
         isEnded = true
         disarm()
+        if (!answer) return
+        if (answeredAt.size >= MOST_ORIGINS) answeredAt.clear()
+        answeredAt.set(origin, now())
       }
     },
   }
 }
 
-/** Until when an attempt goes on; in the past: it is given up. */
-async function lasts(loader: Loader, call: Call, startedAt: number, isFirst: boolean): Promise<number> {
-  const runner = (await loader.open())?.runner
-  if (!runner || runner.stopped) return 0
-  const { core, lanes, policies, host } = runner
-  const until = runner.guard(() => {
-    const lane = lanes.of(call.principal, call.origin)
-    return policies.with(call.policy, (policy) => core.send(OP_LASTS, host.now(), lane, policy, startedAt, isFirst))
+/** Whether nothing is said about the time of the call's attempts, and its caller waits for what may be tried again. */
+function mayStay({ policy, timeoutMs, bytes, options, replayable }: Call): boolean {
+  const { attemptTimeoutMs, totalBudgetMs, maxAttempts, retryTimeouts } = policy
+  const isDefault = attemptTimeoutMs === undefined && timeoutMs === ATTEMPT_MS + bodyMs(bytes)
+  const isTimed = totalBudgetMs !== undefined || options.expiresAt !== undefined || options.mode === 'defer'
+  return isDefault && !isTimed && replayable && maxAttempts !== 1 && retryTimeouts
+}
+
+function inTime(core: Loader): Promise<Loader['opened']> {
+  return new Promise((resolve) => {
+    const disarm = systemClock.after(LOADING_MS, () => resolve(undefined))
+    core.open().then((manager) => {
+      disarm()
+      resolve(manager)
+    })
   })
-  runner.tickSoon()
-  return until ?? 0
+}
+
+/** Until when an attempt goes on; 0: it is given up. `words`: when it began, when its server last answered, and until when its caller waits. */
+function lasts(
+  runner: NonNullable<Loader['opened']>['runner'],
+  { principal, origin }: Call,
+  words: readonly number[],
+): number {
+  const { core, lanes, host, state } = runner
+  if (state === 'stopped') return 0
+  return runner.guard(() => core.send(OP_LASTS, host.now(), lanes.of(principal, origin), ...words)) ?? 0
 }

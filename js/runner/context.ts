@@ -5,12 +5,12 @@ import type { QueueEvents } from '../api/events.ts'
 import type { TaskChange } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import type { TaskStatus } from '../api/task.ts'
-import type { AttemptPlan, Finished } from '../call/attempt.ts'
+import type { AttemptClock, AttemptPlan, Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Checks } from '../options/checks.ts'
 import type { RetryQueueOptions, Settings } from '../options/queue-options.ts'
-import type { Clock, Instant } from '../platform/clock.ts'
+import type { Instant } from '../platform/clock.ts'
 import type { Draw } from '../platform/random.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -56,7 +56,7 @@ export interface QueueContext {
   /** Goes on counting when a core is there. */
   readonly counts: Counts
   /** The clock by which the limit of a caller's own first attempt is over. Absent: the queue's own. */
-  patient?(call: Call, createdAt: number): Pick<Clock, 'after'>
+  patient?(call: Call, createdAt: number): AttemptClock
   /** Makes an attempt of a call, the caller's own or a replay, by `run`, with what adapters do around it. Absent: none watches attempts. */
   watched?(call: Call, plan: AttemptPlan, run: () => Promise<Finished>): Promise<Finished>
   /**

@@ -153,7 +153,7 @@ ops! {
     TriesOut = 60,
     /// now, lane, ms: the store of the lane keeps its hold, for so long from now; 0 or NaN: it knows of the hold that is known here.
     ShareHold = 61,
-    /// now, lane, policy, began, isFirst -> until when a caller's own attempt goes on, whose limit is over: its server answers no one. In the
-    /// past, or 0: it is given up. `isFirst`: it asks for the first time, which counts as a failure.
+    /// now, lane, began, answeredAt, waitUntil -> until when a caller's own attempt goes on, whose limit is over: its server answers no one. 0: it
+    /// is given up. For attempts that can be tried again. `answeredAt`: when the host last had an answer of that server; 0: never.
     Lasts = 62,
 }

@@ -19,18 +19,21 @@ pub(crate) struct Silence {
     answered_at: Millis,
     /// When it first answered after attempts had stayed.
     ended_at: Millis,
-    /// Attempts stay, and none was answered since.
-    is_deep: bool,
+    /// When an attempt was last asked to stay.
+    stayed_at: Millis,
     /// When the next attempt is given up.
     look_at: Millis,
 }
 
 impl Silence {
     /// The server has answered an attempt, whatever it said.
-    pub fn hear(&mut self, now: Millis) {
-        self.answered_at = now;
-        if std::mem::take(&mut self.is_deep) {
-            self.ended_at = now;
+    pub fn hear(&mut self, at: Millis) {
+        if at <= self.answered_at {
+            return;
+        }
+        self.answered_at = at;
+        if at >= self.stayed_at && self.stayed_at > self.ended_at {
+            self.ended_at = at;
         }
     }
 
@@ -43,7 +46,7 @@ impl Silence {
             self.look_at = now.plus(LOOK);
             return Millis::ZERO;
         }
-        self.is_deep = true;
+        self.stayed_at = now;
         self.look_at
     }
 }

@@ -10,6 +10,9 @@ use crate::outcome::Outcome;
 use crate::slots::index_of;
 use crate::time::Millis;
 
+/// Callers whose attempts have stayed leave within so many milliseconds, at most an eighth of their wait.
+const LEAVING: u64 = 1000;
+
 impl Queue {
     /// Starts nothing more in one lane, or anywhere. What is in flight goes on.
     pub fn pause(&mut self, lane: Option<u32>) {
@@ -196,22 +199,28 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
-    /// Until when a caller's own attempt, which began at `began` and whose limit is over, goes on; in the past, or zero: it is given up. `is_first`:
-    /// it asks for the first time, which counts as a failure.
-    pub fn lasts(&mut self, now: Millis, lane: u32, policy: u32, began: Millis, is_first: bool) -> Millis {
-        let at = self.timeline.advance(now);
-        let began_at = self.timeline.inward(began);
-        let Some(index) = self.live_lane(lane) else { return Millis::ZERO };
-        let Some(found) = self.lanes.at_mut(index) else { return Millis::ZERO };
-        let until = found.silence.lasts(at, began_at);
-        if until <= at {
+    /// Until when a caller's own attempt, which began at `began` and whose limit is over, goes on; in the past, or zero: it is given up. `answered_at`:
+    /// when the host has last had an answer of that server, whether or not it was worth a word to the queue; zero: never. `wait_until`: when its caller leaves.
+    pub fn lasts(
+        &mut self,
+        now: Millis,
+        lane: u32,
+        began: Millis,
+        answered_at: Millis,
+        wait_until: Millis,
+    ) -> Millis {
+        let now = self.timeline.advance(now);
+        let [began, answered_at, wait_until] =
+            [began, answered_at, wait_until].map(|at| self.timeline.inward(at));
+        let Some(lane) = self.live_lane(lane).and_then(|index| self.lanes.at_mut(index)) else {
             return Millis::ZERO;
-        }
-        if is_first {
-            let took = Some(at.minus(began_at));
-            self.heard(now, lane, policy, began, &Ended { duration: took, ..Ended::of(Outcome::TimedOut) });
-        }
-        self.timeline.outward(until)
+        };
+        lane.silence.hear(answered_at);
+        // Many may have stayed, and their callers leave together: not all in one moment.
+        let room = (wait_until.minus(began).get() / 8).min(LEAVING);
+        let early = room.saturating_mul(u64::from(self.rng.next_u32())) >> u32::BITS;
+        let until = lane.silence.lasts(now, began).min(wait_until.minus(Millis::new(early.max(room / 4))));
+        if until > now { self.timeline.outward(until) } else { Millis::ZERO }
     }
 
     /// Holds a lane as an answer under `policy` asks, of which the rest follows: [`Queue::heard`] or [`Queue::settle`].

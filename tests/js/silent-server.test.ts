@@ -1,7 +1,7 @@
 /** A server that is stopped, and goes on: what hangs there is answered then, and not sent again. */
 
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { RetryQueue, type RetryQueueOptions, type TaskOptions } from '../../js/index.ts'
 import { type FakeClock, fakeClock } from '../../js/testing.ts'
 import { closeNow, ORDERS } from './setup.ts'
 
@@ -43,14 +43,21 @@ function setup(hangs: (nth: number, now: number) => boolean, options: RetryQueue
 /** Calls one after another, `everyMs`: how each ends, and after how long. */
 async function callsOf(
   { queue, clock }: { queue: RetryQueue; clock: FakeClock },
-  { count, everyMs = 50, waitMs }: { count: number; everyMs?: number; waitMs?: number },
+  {
+    count,
+    everyMs = 50,
+    waitMs,
+    redrive = {},
+  }: { count: number; everyMs?: number; waitMs?: number; redrive?: TaskOptions },
 ) {
+  // the core loads in real time
+  await queue.ready
   const calls: { afterMs: number; end: number | string | undefined }[] = []
   for (let i = 0; i < count; i++) {
     const madeAt = clock.now()
     const call: (typeof calls)[number] = { afterMs: Number.NaN, end: undefined }
     const ended = (end: number | string) => Object.assign(call, { end, afterMs: clock.now() - madeAt })
-    queue.fetch(ORDERS, waitMs === undefined ? POST : { ...POST, redrive: { waitMs } }).then(
+    queue.fetch(ORDERS, { ...POST, redrive: { ...redrive, ...(waitMs !== undefined && { waitMs }) } }).then(
       ({ status }) => ended(status),
       ({ name }) => ended(name),
     )
@@ -87,6 +94,49 @@ test('where others are answered, a connection that is dead is given up at its li
   expect(world.requests).toHaveLength(401)
 })
 
+test('so it is where nothing was known of that server before', async () => {
+  const world = setup((nth) => nth % 10 === 0 && nth <= 50)
+  const calls = await callsOf(world, { count: 300 })
+  await world.clock.advance(5_000)
+  expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
+  for (const { afterMs } of calls) expect(afterMs).toBeLessThan(12_500)
+})
+
+test('three calls that hang beside others that are well open no circuit', async () => {
+  const world = setup((nth) => nth <= 3)
+  const circuits: unknown[] = []
+  world.queue.on('circuit', (change) => circuits.push(change))
+  const hung = await callsOf(world, { count: 3, everyMs: 1, waitMs: 3_000 })
+  const well = await callsOf(world, { count: 8, everyMs: 1_000 })
+  expect(hung.map(({ end }) => end)).toEqual(['TimeoutError', 'TimeoutError', 'TimeoutError'])
+  expect(well.map(({ end }) => end)).toEqual(well.map(() => 200))
+  expect(circuits).toEqual([])
+})
+
+test.each<[string, TaskOptions]>([
+  ['that is not tried again', { policy: { maxAttempts: 1 } }],
+  ['whose timeouts are not tried again', { policy: { retryTimeouts: false } }],
+  ['that has a time', { policy: { totalBudgetMs: 60_000 } }],
+])('a call %s is given up at its limit, and takes no look from the others', async (_, redrive) => {
+  const world = setup(until(20))
+  const others = await callsOf(world, { count: 3, redrive })
+  const calls = await callsOf(world, { count: 1 })
+  await world.clock.advance(10_500)
+  expect(world.requests.slice(0, others.length).filter(({ isHeard }) => isHeard())).toEqual([])
+  expect(calls[0]?.end).toBeUndefined()
+  expect(world.requests.length).toBeGreaterThan(4)
+})
+
+test('a principal who has left has its calls given up at their next look', async () => {
+  const world = setup(until(25), { principal: 'ann' })
+  const calls = await callsOf(world, { count: 10 })
+  await world.clock.advance(START + 11_000 - world.clock.now())
+  await world.queue.setPrincipal('ben')
+  await world.clock.advance(3_000)
+  // the first was given up before, and its next attempt is under way
+  expect(calls.slice(1).map(({ end }) => end)).toEqual(calls.slice(1).map(() => 'TimeoutError'))
+})
+
 test('two calls whose connections are dead are answered over others, the second a few seconds later', async () => {
   const world = setup((nth) => nth <= 2)
   const calls = await callsOf(world, { count: 2 })
@@ -101,6 +151,8 @@ test('a server that stays silent is waited for no longer than waitMs', async () 
   await world.clock.advance(20_000)
   expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 'TimeoutError'))
   for (const { afterMs } of calls) expect(afterMs).toBeLessThanOrEqual(15_050)
+  // and not all in one moment, which would keep the last of many from being told in time
+  expect(new Set(calls.map(({ afterMs }) => afterMs)).size).toBeGreaterThan(5)
 })
 
 test.each([

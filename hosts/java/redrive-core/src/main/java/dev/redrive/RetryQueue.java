@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -28,6 +29,9 @@ import java.util.function.Consumer;
 public final class RetryQueue implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.redrive");
 
+  /** So many origins are remembered as having answered. */
+  private static final int MOST_ANSWERED = 1_000;
+
   private final String name;
   private final int capacity;
   private final double waitMs;
@@ -37,6 +41,8 @@ public final class RetryQueue implements AutoCloseable {
   private final Ticker ticker;
   /** By their handles in the core: those that wait for another attempt, are in one, or stand at the door of their lane. */
   private final Map<Long, Call<?>> calls = new HashMap<>();
+  /** When each origin last answered, whether or not the core heard of it. */
+  private final Map<String, Double> answeredAt = new ConcurrentHashMap<>();
   private double wakeAt = Double.POSITIVE_INFINITY;
   private Runnable disarm = () -> {};
   private volatile boolean isClosed;
@@ -188,7 +194,7 @@ public final class RetryQueue implements AutoCloseable {
       stop(call, context, OUTCOME_ABORTED, new CancellationException());
       return;
     }
-    if (context.limit() != null) context.disarm = ticker.at(now + context.limitMs, () -> limitOver(call, context, true));
+    if (context.limit() != null) context.disarm = ticker.at(now + context.limitMs, () -> limitOver(call, context));
     CompletionStage<Answer<A>> sending;
     try {
       sending = call.attempt.send(context);
@@ -206,20 +212,19 @@ public final class RetryQueue implements AutoCloseable {
     });
   }
 
-  /** The limit of an attempt is over, for the first time or again: it ends, unless it is the caller's own and its server answers no call at all. */
-  private void limitOver(Call<?> call, AttemptContext context, boolean isFirst) {
+  /** The limit of an attempt is over: it ends, unless it is the caller's own and its server answers no call at all. */
+  private void limitOver(Call<?> call, AttemptContext context) {
     if (context.isOver()) return;
     double now = ticker.now();
     double[] until = {0};
-    if (context.isOwn && !call.isDeferrable && queue.rulesOf(call).hasDefaultLimit()) {
+    if (context.isOwn && queue.mayStay(call, context.limitMs)) {
       withCore(after -> {
         if (isClosed) return;
         call.lane = queue.lane(call.request.origin());
-        until[0] = Math.min(queue.lasts(call, now, context.startedAt, isFirst), call.patience());
-        run(new Calls(), now, after);
+        until[0] = queue.lasts(call, now, context.startedAt, answeredAt.getOrDefault(call.request.origin(), 0.0));
       });
     }
-    if (until[0] > now) context.disarm = ticker.at(until[0], () -> limitOver(call, context, false));
+    if (until[0] > now) context.disarm = ticker.at(until[0], () -> limitOver(call, context));
     else stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request));
   }
 
@@ -233,6 +238,10 @@ public final class RetryQueue implements AutoCloseable {
   /** Reports the end of an attempt, and does what follows. */
   private <A> void ended(Call<A> call, AttemptContext context, int outcome, Answer<A> answer, Throwable error) {
     double now = ticker.now();
+    if (answer != null) {
+      if (answeredAt.size() >= MOST_ANSWERED) answeredAt.clear();
+      answeredAt.put(call.request.origin(), now);
+    }
     if (context.isOwn && isNoNews(call, answer)) {
       report(call, context, new End(outcome, answer.status(), context.startedAt, now, null, false));
       call.complete(answer.value());
