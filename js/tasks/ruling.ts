@@ -191,8 +191,8 @@ export class Rulings {
     const heldUntil = core.call(OP_HELD_UNTIL, lane, now)
     this.#policies.with(policy, (handle) =>
       // biome-ignore format: in the order in which they cross
-      core.send(OP_HEARD, 
-        now, lane, handle, startedAt, outcome, status, serverDelayMs < 0 ? Number.NaN : serverDelayMs, durationMs, rateLimitMs,
+      core.send(
+        OP_HEARD, now, lane, handle, startedAt, outcome, status, serverDelayMs < 0 ? Number.NaN : serverDelayMs, durationMs, rateLimitMs,
         partitioned, saidOf(said), onlyHold,
       ),
     )

@@ -13,7 +13,7 @@ afterEach(() => vi.unstubAllGlobals())
 interface Request {
   readonly sentAt: number
   readonly answer: (status?: number) => void
-  /** Whether whoever sent it still waits for its answer. */
+  /** Whether its sender still waits for the answer. */
   readonly isHeard: () => boolean
 }
 

@@ -65,9 +65,8 @@ export const times: Cases = {
   'a timeout is not tried again': async (subject) => {
     const { server, api } = await attach(subject)
     server.hang()
-    expect(await failed(api.get('/', { timeout: 50 }))).toMatchObject({ code: 'ECONNABORTED', retryCount: 0 })
-    // a busy machine may give up before there is a connection
-    expect(server.hits).toBeLessThanOrEqual(1)
+    expect(await failed(api.get('/', { timeout: 500 }))).toMatchObject({ code: 'ECONNABORTED', retryCount: 0 })
+    expect(server.hits).toBe(1)
   },
 
   'a timeout may be tried again, each attempt with all of it, where shouldResetTimeout is true': async (subject) => {
