@@ -38,6 +38,7 @@ mod wheel;
 
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
+pub use control::Long;
 pub use ended::{Ended, Facts};
 pub use gate_status::{Gate, GateStatus};
 pub use hold::CHANCE;

@@ -180,7 +180,7 @@ func (c *call) limit(ctx context.Context, began float64, cancel context.CancelCa
 	}
 	l := &limit{number: c.number, duration: time.Duration(math.Min(limitMs, milliseconds(longestSleep))) * time.Millisecond, cancel: cancel}
 	l.at = time.Now().Add(l.duration)
-	if c.number == 1 && !c.isDeferrable && c.policy.mayStay && int(c.flags)&flagReplayable != 0 && limitMs == c.policy.attemptLimitMs(c.bytes) {
+	if c.number == 1 && !c.isDeferrable && math.IsNaN(c.policy.timeoutMs) && limitMs == c.policy.attemptLimitMs(c.bytes) {
 		l.lasts = func() time.Time {
 			return time.Now().Add(time.Duration(c.queue.lasts(c, began)-c.queue.now()) * time.Millisecond)
 		}

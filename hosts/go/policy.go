@@ -65,8 +65,6 @@ type heldPolicy struct {
 	listed []int
 	// timeoutMs of an attempt; notGiven: the default, Infinity: none.
 	timeoutMs float64
-	// mayStay: nothing is said about the time of an attempt, and one that is too long is tried again.
-	mayStay bool
 }
 
 // isFailure is whether a status is one under this policy, as far as it decides which headers of an answer are read.
@@ -101,8 +99,6 @@ func (p Policy) hold(c *core, place, preset string) (heldPolicy, error) {
 		return heldPolicy{}, &OptionError{place + "." + option, reason}
 	}
 	held := heldPolicy{handle: answer[0], timeoutMs: row[fieldOf("attemptTimeoutMs")]}
-	held.mayStay = math.IsNaN(held.timeoutMs) && math.IsNaN(row[fieldOf("totalBudgetMs")]) && row[fieldOf("maxAttempts")] != 1 &&
-		row[fieldOf("retryTimeouts")] != 0
 	if held.timeoutMs == 0 {
 		held.timeoutMs = never
 	}

@@ -274,7 +274,7 @@ func (q *Queue) lasts(c *call, began float64) float64 {
 	if q.ended != nil {
 		return 0
 	}
-	return q.core.ask(opLasts, q.now(), q.laneOf(c.origin).handle, began, q.answeredAt[c.origin], c.waitUntil)[0]
+	return q.core.ask(opLasts, q.now(), q.laneOf(c.origin).handle, c.policy.handle, c.flags, began, q.answeredAt[c.origin], c.waitUntil)[0]
 }
 
 // hearOfSuccess reports one. Where nothing waits that it could help, it crosses with what is next to cross.

@@ -5,9 +5,9 @@
 
 import type { AttemptClock } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { OP_LASTS } from '../core/codes.ts'
+import { FLAG_REPLAYABLE, OP_LASTS } from '../core/codes.ts'
 import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
-import { systemClock, timeoutError } from '../platform/clock.ts'
+import { FOREVER, systemClock, timeoutError } from '../platform/clock.ts'
 import { isPage } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { type Loader, loadCore, type MakeLoader } from './core-loader.ts'
@@ -34,18 +34,18 @@ function patientClock(
 ): AttemptClock {
   const { settings, now } = host
   const { clock } = settings
-  const { origin, principal, timeoutMs, waitMs } = call
+  const { origin, principal, timeoutMs, waitMs, options } = call
   return {
     after(limitMs, onLimit) {
       const startedAt = now()
       let isEnded = false
       let stays = false
-      const isAsked = limitMs === timeoutMs && mayStay(call)
-      let disarm = clock.after(limitMs, () => (isAsked ? look() : onLimit()))
+      let disarm = clock.after(limitMs, () => (limitMs === timeoutMs && hasDefault(call) ? look() : onLimit()))
       const look = async () => {
         const manager = core.opened ?? (await inTime(core))
         if (isEnded) return
-        const own = [startedAt, answeredAt.get(origin) ?? 0, createdAt + waitMs]
+        const leavesAt = Math.min(createdAt + waitMs, options.expiresAt ?? FOREVER)
+        const own = [startedAt, answeredAt.get(origin) ?? 0, leavesAt]
         // of no use to a principal who has left
         const until = principal === host.principal && manager ? lasts(manager.runner, call, own) : 0
         if (until > now()) {
@@ -67,13 +67,9 @@ function patientClock(
   }
 }
 
-/** Whether nothing is said about the time of the call's attempts, and its caller waits for what may be tried again. */
-function mayStay({ policy, timeoutMs, bytes, options, replayable }: Call): boolean {
-  const { attemptTimeoutMs, totalBudgetMs, maxAttempts, retryTimeouts } = policy
-  const isDefault = attemptTimeoutMs === undefined && timeoutMs === ATTEMPT_MS + bodyMs(bytes)
-  const isTimed = totalBudgetMs !== undefined || options.expiresAt !== undefined || options.mode === 'defer'
-  return isDefault && !isTimed && replayable && maxAttempts !== 1 && retryTimeouts
-}
+/** Whether nothing is said about the time of an attempt, and its caller waits for it. An adapter may have said it. */
+const hasDefault = ({ policy, timeoutMs, bytes, options }: Call): boolean =>
+  policy.attemptTimeoutMs === undefined && timeoutMs === ATTEMPT_MS + bodyMs(bytes) && options.mode !== 'defer'
 
 function inTime(core: Loader): Promise<Loader['opened']> {
   return new Promise((resolve) => {
@@ -86,12 +82,11 @@ function inTime(core: Loader): Promise<Loader['opened']> {
 }
 
 /** Until when an attempt goes on; 0: it is given up. `words`: when it began, when its server last answered, and until when its caller waits. */
-function lasts(
-  runner: NonNullable<Loader['opened']>['runner'],
-  { principal, origin }: Call,
-  words: readonly number[],
-): number {
-  const { core, lanes, host, state } = runner
+function lasts(runner: NonNullable<Loader['opened']>['runner'], call: Call, words: readonly number[]): number {
+  const { core, lanes, policies, host, state } = runner
   if (state === 'stopped') return 0
-  return runner.guard(() => core.send(OP_LASTS, host.now(), lanes.of(principal, origin), ...words)) ?? 0
+  const flags = call.replayable ? FLAG_REPLAYABLE : 0
+  const ask = (policy: number) =>
+    core.send(OP_LASTS, host.now(), lanes.of(call.principal, call.origin), policy, flags, ...words)
+  return runner.guard(() => policies.with(call.policy, ask)) ?? 0
 }

@@ -4,7 +4,7 @@
 
 use crate::codes::Said;
 use crate::outcome::{Flags, Outcome, Reason};
-use crate::queue::{Admission, Carry, Ended, Facts, Limits, Past};
+use crate::queue::{Admission, Carry, Ended, Facts, Limits, Long, Past};
 use crate::slots::NONE;
 use crate::time::Millis;
 
@@ -101,6 +101,15 @@ impl Args<'_> {
             attempts: self.u32(10),
             refunds: self.u32(11),
             carry,
+        }
+    }
+
+    pub fn long(self) -> Long {
+        Long {
+            flags: Flags::from_bits(self.u32(3)),
+            began: self.ms(4),
+            answered_at: self.ms(5),
+            wait_until: self.ms(6),
         }
     }
 

@@ -153,7 +153,7 @@ ops! {
     TriesOut = 60,
     /// now, lane, ms: the store of the lane keeps its hold, for so long from now; 0 or NaN: it knows of the hold that is known here.
     ShareHold = 61,
-    /// now, lane, began, answeredAt, waitUntil -> until when a caller's own attempt goes on, whose limit is over: its server answers no one. 0: it
-    /// is given up. For attempts that can be tried again. `answeredAt`: when the host last had an answer of that server; 0: never.
+    /// now, lane, policy, flags, began, answeredAt, waitUntil -> until when a caller's own attempt goes on, whose limit, the default, is over: its server
+    /// answers no one. 0: it is given up. `answeredAt`: when the host last had an answer of that server; 0: never.
     Lasts = 62,
 }

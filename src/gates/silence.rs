@@ -27,6 +27,7 @@ pub(crate) struct Silence {
 
 impl Silence {
     /// The server has answered an attempt, whatever it said.
+    #[inline(never)]
     pub fn hear(&mut self, at: Millis) {
         if at <= self.answered_at {
             return;

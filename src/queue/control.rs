@@ -6,12 +6,27 @@ use super::told::Told;
 use super::{Ended, Queue};
 use crate::gates::breaker::{Circuit, Heard};
 use crate::gates::{Comeback, Ending, Gates};
-use crate::outcome::Outcome;
+use crate::outcome::{Flags, Outcome};
 use crate::slots::index_of;
 use crate::time::Millis;
 
 /// Callers whose attempts have stayed leave within so many milliseconds, at most an eighth of their wait.
 const LEAVING: u64 = 1000;
+/// And no later than a quarter of that before its end.
+const LEAST_CHANCE: u32 = 1 << 30;
+
+/// A caller's own attempt whose limit is over, which is the default: nothing is said about its time.
+#[derive(Clone, Copy, Debug)]
+pub struct Long {
+    /// The facts about its request.
+    pub flags: Flags,
+    /// When it began.
+    pub began: Millis,
+    /// When the host last had an answer of its server, whether or not it was worth a word to the queue; zero: never.
+    pub answered_at: Millis,
+    /// When its caller leaves.
+    pub wait_until: Millis,
+}
 
 impl Queue {
     /// Starts nothing more in one lane, or anywhere. What is in flight goes on.
@@ -199,27 +214,26 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
-    /// Until when a caller's own attempt, which began at `began` and whose limit is over, goes on; in the past, or zero: it is given up. `answered_at`:
-    /// when the host has last had an answer of that server, whether or not it was worth a word to the queue; zero: never. `wait_until`: when its caller leaves.
-    pub fn lasts(
-        &mut self,
-        now: Millis,
-        lane: u32,
-        began: Millis,
-        answered_at: Millis,
-        wait_until: Millis,
-    ) -> Millis {
+    /// Until when a caller's own attempt, whose limit is over, goes on, since its server answers no one; zero: it is given up.
+    pub fn lasts(&mut self, now: Millis, lane: u32, policy: u32, long: &Long) -> Millis {
         let now = self.timeline.advance(now);
         let [began, answered_at, wait_until] =
-            [began, answered_at, wait_until].map(|at| self.timeline.inward(at));
-        let Some(lane) = self.live_lane(lane).and_then(|index| self.lanes.at_mut(index)) else {
-            return Millis::ZERO;
-        };
+            [long.began, long.answered_at, long.wait_until].map(|at| self.timeline.inward(at));
+        let policy = self.policies.get(policy).map(|interned| &interned.policy);
+        let lane = self.live_lane(lane).and_then(|index| self.lanes.at_mut(index));
+        let (Some(policy), Some(lane)) = (policy, lane) else { return Millis::ZERO };
         lane.silence.hear(answered_at);
         // Many may have stayed, and their callers leave together: not all in one moment.
         let room = (wait_until.minus(began).get() / 8).min(LEAVING);
-        let early = room.saturating_mul(u64::from(self.rng.next_u32())) >> u32::BITS;
-        let until = lane.silence.lasts(now, began).min(wait_until.minus(Millis::new(early.max(room / 4))));
+        let chance = u64::from(self.rng.next_u32() | LEAST_CHANCE);
+        let early = Millis::new(room.saturating_mul(chance) >> u32::BITS);
+        let leaves = wait_until.minus(early).min(began.plus(policy.total_budget()));
+        // One that cannot be tried again is no look at the server.
+        let retried = policy.retry_timeouts() && policy.max_attempts() > 1;
+        if !retried || !long.flags.contains(Flags::REPLAYABLE) || leaves <= now {
+            return Millis::ZERO;
+        }
+        let until = lane.silence.lasts(now, began).min(leaves);
         if until > now { self.timeline.outward(until) } else { Millis::ZERO }
     }
 

@@ -3,7 +3,7 @@
 use crate::gated::{gated, roomy};
 use crate::rig::{NOTHING, Rig, ended, retry_after, retry_in, setup};
 use redrive::gates::Gates;
-use redrive::queue::{Action, Ended, Queue, Verdict};
+use redrive::queue::{Action, Ended, Long, Queue, Verdict};
 use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
@@ -200,6 +200,26 @@ fn attempts_do_not_follow_each_other_ever_faster_as_their_callers_wait_ends() {
         }
     }
     assert!(late < 450, "{late} of 200 calls in their last 2 s");
+}
+
+#[test]
+fn an_attempt_stays_at_a_silent_server_only_where_it_may_be_tried_again_and_its_time_is_not_over() {
+    for (policy, flags, until) in [
+        (json!({}), Flags::REPLAYABLE, Some(12_000)),
+        (json!({ "totalBudgetMs": 11_000 }), Flags::REPLAYABLE, Some(11_000)),
+        (json!({ "totalBudgetMs": 10_000 }), Flags::REPLAYABLE, None),
+        (json!({ "retryTimeouts": false }), Flags::REPLAYABLE, None),
+        (json!({ "maxAttempts": 1 }), Flags::REPLAYABLE, None),
+        (json!({}), Flags::KEYED, None),
+    ] {
+        let mut rig = setup(policy.clone());
+        let wait_until = Rig::at(30_000);
+        let long = Long { flags, began: Rig::at(0), answered_at: Millis::ZERO, wait_until };
+        rig.wait(10_000);
+        let mut lasts = || rig.queue.lasts(Rig::at(10_000), rig.lane, rig.policy, &long);
+        assert_eq!(lasts(), Millis::ZERO, "the first looks at the server: {policy}");
+        assert_eq!(lasts(), until.map_or(Millis::ZERO, Rig::at), "{policy}");
+    }
 }
 
 #[test]

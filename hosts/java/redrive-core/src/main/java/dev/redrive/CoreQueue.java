@@ -119,16 +119,9 @@ final class CoreQueue {
         NONE, startedAt)[0];
   }
 
-  /** Whether nothing is said about the time of a call's attempts, and one that is too long is tried again. */
-  boolean mayStay(Call<?> call, double limitMs) {
-    RetryPolicy rules = rulesOf(call);
-    boolean isTaken = !call.isDeferrable && (call.request.flags() & FLAG_REPLAYABLE) != 0;
-    return isTaken && rules.mayStay() && limitMs == rules.attemptMs(call.request.bodyBytes());
-  }
-
   /** Until when a caller's own attempt goes on, whose limit is over: its server, which answered last at `answeredAt`, answers no call. 0: it is given up. */
   double lasts(Call<?> call, double now, double startedAt, double answeredAt) {
-    return core.run(OP_LASTS, now, call.lane, startedAt, answeredAt, call.waitUntil)[0];
+    return core.run(OP_LASTS, now, call.lane, policyHandle, call.request.flags(), startedAt, answeredAt, call.waitUntil)[0];
   }
 
   /** Whether the end of a caller's own first attempt is worth another. */

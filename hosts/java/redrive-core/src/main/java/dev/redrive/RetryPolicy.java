@@ -136,19 +136,14 @@ public final class RetryPolicy {
     return status >= 400 || (statuses != null && Arrays.stream(statuses).anyMatch(listed -> listed == status));
   }
 
-  /** Whether nothing is said about the time of an attempt, and one that is too long is tried again. */
-  boolean mayStay() {
-    boolean isUnlimited = Double.isNaN(number("attemptTimeoutMs")) && Double.isNaN(number("totalBudgetMs"));
-    return isUnlimited && number("maxAttempts") != 1 && number("retryTimeouts") != 0;
-  }
-
-  private double number(String field) {
-    return numbers[Codes.POLICY_FIELDS.indexOf(field)];
+  /** Whether nothing is said about the time of one attempt. */
+  boolean hasDefaultLimit() {
+    return Double.isNaN(numbers[Codes.POLICY_FIELDS.indexOf("attemptTimeoutMs")]);
   }
 
   /** The time limit of one attempt, in ms; infinity: none. */
   double attemptMs(long bodyBytes) {
-    double given = number("attemptTimeoutMs");
+    double given = numbers[Codes.POLICY_FIELDS.indexOf("attemptTimeoutMs")];
     if (Double.isNaN(given)) return DEFAULT_ATTEMPT_MS + bodyMs(bodyBytes);
     return given == 0 ? Double.POSITIVE_INFINITY : given;
   }

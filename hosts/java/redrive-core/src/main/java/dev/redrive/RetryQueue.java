@@ -217,7 +217,9 @@ public final class RetryQueue implements AutoCloseable {
     if (context.isOver()) return;
     double now = ticker.now();
     double[] until = {0};
-    if (context.isOwn && queue.mayStay(call, context.limitMs)) {
+    RetryPolicy rules = queue.rulesOf(call);
+    boolean isDefault = rules.hasDefaultLimit() && context.limitMs == rules.attemptMs(call.request.bodyBytes());
+    if (context.isOwn && !call.isDeferrable && isDefault) {
       withCore(after -> {
         if (isClosed) return;
         call.lane = queue.lane(call.request.origin());
