@@ -36,11 +36,10 @@ async function openSide(name, { pkg, tree = '' }) {
     execArgv: ['--expose-gc'],
     env: { ...process.env, REDRIVE_PKG: pkg },
   })
+  const ended = once(side, 'exit').then(([code]) => [new Error(`${name}, ${pkg}: ended with ${code}`)])
   const said = async () => {
-    const [heard] = await Promise.race([
-      once(side, 'message'),
-      once(side, 'exit').then(([code]) => Promise.reject(new Error(`${name}, ${pkg}: ended with ${code}`))),
-    ])
+    const [heard] = await Promise.race([once(side, 'message'), ended])
+    if (heard instanceof Error) throw heard
     return heard
   }
   await said()

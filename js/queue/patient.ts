@@ -5,6 +5,7 @@
 
 import type { AttemptClock } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import type { Answer } from '../call/transport.ts'
 import { FLAG_REPLAYABLE, OP_LASTS } from '../core/codes.ts'
 import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
 import { FOREVER, systemClock, timeoutError } from '../platform/clock.ts'
@@ -12,58 +13,93 @@ import { isPage } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { type Loader, loadCore, type MakeLoader } from './core-loader.ts'
 
-/** Origins of which the last answer is remembered. */
+/** Origins whose answers are counted. */
 const MOST_ORIGINS = 1_000
 /** An attempt whose limit is over waits for the core no longer than this, in ms of real time, whatever the clock. */
 const LOADING_MS = 500
 
+/** The answers of one origin, whether or not the core hears of them. */
+interface Answers {
+  count: number
+}
+
 /** Loads the core, and has it asked before a first attempt is given up. */
 export const patientLoader: MakeLoader = (source, host) => {
   const core = loadCore(source, host)
-  const answeredAt = new Map<string, number>()
-  if (!isPage()) host.patient = (call, createdAt) => patientClock(host, core, answeredAt, call, createdAt)
+  const byOrigin = new Map<string, Answers>()
+  const answersOf = (origin: string): Answers => {
+    const known = byOrigin.get(origin)
+    if (known) return known
+    if (byOrigin.size >= MOST_ORIGINS) byOrigin.clear()
+    const answers = { count: 0 }
+    byOrigin.set(origin, answers)
+    return answers
+  }
+  if (!isPage())
+    host.patient = (call, createdAt) => new PatientClock(host, core, answersOf(call.origin), call, createdAt)
   return core
 }
 
-function patientClock(
-  host: QueueContext,
-  core: Loader,
-  answeredAt: Map<string, number>,
-  call: Call,
-  createdAt: number,
-): AttemptClock {
-  const { settings, now } = host
-  const { clock } = settings
-  const { origin, principal, timeoutMs, waitMs, options } = call
-  return {
-    after(limitMs, onLimit) {
-      const startedAt = now()
-      let isEnded = false
-      let stays = false
-      let disarm = clock.after(limitMs, () => (limitMs === timeoutMs && hasDefault(call) ? look() : onLimit()))
-      const look = async () => {
-        const manager = core.opened ?? (await inTime(core))
-        if (isEnded) return
-        const leavesAt = Math.min(createdAt + waitMs, options.expiresAt ?? FOREVER)
-        const own = [startedAt, answeredAt.get(origin) ?? 0, leavesAt]
-        // of no use to a principal who has left
-        const until = principal === host.principal && manager ? lasts(manager.runner, call, own) : 0
-        if (until > now()) {
-          stays = true
-          disarm = clock.after(until - now(), look)
-          return
-        }
-        const words = `attempt 1 had no answer within ${now() - startedAt} ms, nor had other calls`
-        onLimit(stays ? timeoutError(words) : undefined)
-      }
-      return (answer) => {
-        isEnded = true
-        disarm()
-        if (!answer) return
-        if (answeredAt.size >= MOST_ORIGINS) answeredAt.clear()
-        answeredAt.set(origin, now())
-      }
-    },
+/** The clock of one attempt. Every call has one, and few hear of their limit: what it needs then is worked out then. */
+class PatientClock implements AttemptClock {
+  readonly #host: QueueContext
+  readonly #core: Loader
+  readonly #answers: Answers
+  readonly #call: Call
+  readonly #createdAt: number
+  /** The count as the attempt began. */
+  readonly #before: number
+  #disarm = (): void => {}
+  #isEnded = false
+
+  constructor(host: QueueContext, core: Loader, answers: Answers, call: Call, createdAt: number) {
+    this.#host = host
+    this.#core = core
+    this.#answers = answers
+    this.#call = call
+    this.#createdAt = createdAt
+    this.#before = answers.count
+  }
+
+  after(limitMs: number, onLimit: (reason?: DOMException) => void): (answer: Answer | null) => void {
+    this.#disarm = this.#host.settings.clock.after(limitMs, () => {
+      if (limitMs !== this.#call.timeoutMs || !hasDefault(this.#call)) onLimit()
+      else void this.#look(this.#host.now() - limitMs, false, onLimit)
+    })
+    return (answer) => {
+      this.#isEnded = true
+      this.#disarm()
+      if (answer) this.#answers.count++
+    }
+  }
+
+  /** `stays`: it has gone on beyond its limit. */
+  async #look(startedAt: number, stays: boolean, onLimit: (reason?: DOMException) => void): Promise<void> {
+    const { now, settings } = this.#host
+    const core = this.#core.opened ?? (await inTime(this.#core))
+    if (this.#isEnded) return
+    // of no use to a principal who has left
+    const until = this.#call.principal === this.#host.principal && core ? this.#lasts(core.runner, startedAt) : 0
+    if (until > now()) {
+      this.#disarm = settings.clock.after(until - now(), () => void this.#look(startedAt, true, onLimit))
+      return
+    }
+    const words = `attempt 1 had no answer within ${now() - startedAt} ms, nor had other calls`
+    onLimit(stays ? timeoutError(words) : undefined)
+  }
+
+  /** Until when the attempt goes on; 0: it is given up. */
+  #lasts(runner: NonNullable<Loader['opened']>['runner'], startedAt: number): number {
+    const { core, lanes, policies, host, state } = runner
+    if (state === 'stopped') return 0
+    const { principal, origin, policy, replayable, waitMs, options } = this.#call
+    const at = host.now()
+    const flags = replayable ? FLAG_REPLAYABLE : 0
+    const answeredAt = this.#answers.count === this.#before ? 0 : at
+    const leavesAt = Math.min(this.#createdAt + waitMs, options.expiresAt ?? FOREVER)
+    const ask = (handle: number) =>
+      core.send(OP_LASTS, at, lanes.of(principal, origin), handle, flags, startedAt, answeredAt, leavesAt)
+    return runner.guard(() => policies.with(policy, ask)) ?? 0
   }
 }
 
@@ -79,14 +115,4 @@ function inTime(core: Loader): Promise<Loader['opened']> {
       resolve(manager)
     })
   })
-}
-
-/** Until when an attempt goes on; 0: it is given up. `words`: when it began, when its server last answered, and until when its caller waits. */
-function lasts(runner: NonNullable<Loader['opened']>['runner'], call: Call, words: readonly number[]): number {
-  const { core, lanes, policies, host, state } = runner
-  if (state === 'stopped') return 0
-  const flags = call.replayable ? FLAG_REPLAYABLE : 0
-  const ask = (policy: number) =>
-    core.send(OP_LASTS, host.now(), lanes.of(call.principal, call.origin), policy, flags, ...words)
-  return runner.guard(() => policies.with(call.policy, ask)) ?? 0
 }
