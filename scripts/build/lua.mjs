@@ -9,8 +9,10 @@ import { step } from '../lib/steps.mjs'
 const folder = at('js', 'stores', 'redis', 'lua')
 const file = at('js', 'stores', 'redis', 'generated', 'lua.ts')
 
-/** A `--` begins a comment wherever it stands: no text of these files has one in quotes, and a line that might is refused. */
+/** `do --@ fresh` and `do --@ main` become functions that scripts.ts has run. Otherwise a `--` begins a comment wherever it stands: no text of these files has one in quotes, and a line that might is refused. */
 function bare(line) {
+  const block = /^do --@ (fresh|main)$/.exec(line)
+  if (block) return block[1] === 'main' ? 'main=function()' : 'fresh[#fresh+1]=function()'
   const at = line.indexOf('--')
   if (at < 0) return line.trim()
   if (/['"]/.test(line.slice(at)) && /['"]/.test(line.slice(0, at))) throw new Error(`is this a comment? ${line}`)
@@ -69,12 +71,13 @@ const stripped = (text) =>
     .filter((line) => line !== '')
     .join('\n')
 
-/** Spaces beside signs mean nothing, but within quotes; `..` and `-` keep theirs, since `1..x` is no concatenation and `--` is a comment. */
+/** Spaces beside signs mean nothing, but within quotes, in `1 ..`, which would be a number, and in `- -`, which would be a comment. */
 const dense = (text) =>
   text
     .split(/('[^'\n]*')/)
-    .map((part, i) => (i % 2 === 1 ? part : part.replace(/ *(~=|[<>=]=|[=,(){}[\]<>+*/]) */g, '$1')))
+    .map((part, i) => (i % 2 === 1 ? part : part.replace(SIGNS, '$1$2$3')))
     .join('')
+const SIGNS = / *(~=|[<>=]=|[=,(){}[\]<>+*/^]) *|(?<!\d) *(\.\.) *(?!\d)|(?<!-) *(-) *(?!-)/g
 
 /** The generated module. */
 export function luaModule() {

@@ -40,14 +40,6 @@ export class SyncPort implements RedisPort {
     this.#line = line
   }
 
-  evalsha(sha: string, keys: readonly Arg[], args: readonly Arg[]): Promise<Reply> {
-    return this.#send(['EVALSHA', sha, String(keys.length), ...keys, ...args])
-  }
-
-  eval(source: string, keys: readonly Arg[], args: readonly Arg[]): Promise<Reply> {
-    return this.#send(['EVAL', source, String(keys.length), ...keys, ...args])
-  }
-
   /** `key` has a say in a cluster only. */
   call(command: string, args: readonly Arg[], _key?: Arg): Promise<Reply> {
     return this.#send([...command.split(' '), ...args])

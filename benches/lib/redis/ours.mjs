@@ -25,6 +25,8 @@ const terms = {
 /** The store works on duplicates of what it is given, which stays as it is: without a connection. */
 const clients = {
   ioredis: ({ address }) => new Redis({ ...address, lazyConnect: true }),
+  /** A user who may not call functions. */
+  scripts: ({ address }) => new Redis({ ...address, username: 'scripts', password: '-', lazyConnect: true }),
   'node-redis': ({ url }) => createClient({ url }).on('error', () => {}),
 }
 

@@ -14,6 +14,7 @@ export async function openRedis({ appendonly = false } = {}) {
   const server = await startServer({ appendonly, args })
   const control = new Redis({ ...server.address, connectionName: 'bench' })
   control.on('error', () => {})
+  await control.call('ACL', 'SETUSER', 'scripts', 'on', 'nopass', '~*', '&*', '+@all', '-fcall')
   const info = async (section) => {
     const text = await control.info(section)
     return Object.fromEntries([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name, value]) => [name, value]))
@@ -42,7 +43,7 @@ export async function openRedis({ appendonly = false } = {}) {
       return async () => {
         await control.config('SET', 'slowlog-log-slower-than', '-1')
         const entries = await control.slowlog('GET', '-1')
-        const isScript = ([, , , [command]]) => /^eval/i.test(command)
+        const isScript = ([, , , [command]]) => /^(eval|fcall)/i.test(command)
         return entries
           .filter(isScript)
           .map(([, , micros]) => micros / 1_000)

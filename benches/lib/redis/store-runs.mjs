@@ -23,12 +23,13 @@ async function onBull(redis, work) {
   return figures
 }
 
-/** redrive with both clients, and BullMQ. */
+/** redrive with both clients, and by scripts instead of functions; BullMQ. */
 const beside = (redis, ours, theirs, rounds) =>
   inTurns(
     {
       'redrive, ioredis': () => onStore(redis, 'ioredis', ours),
       'redrive, node-redis': () => onStore(redis, 'node-redis', ours),
+      'redrive, by scripts': () => onStore(redis, 'scripts', ours),
       BullMQ: () => onBull(redis, theirs),
     },
     { rounds },

@@ -32,10 +32,8 @@ export function portOf(client: unknown, subscriber?: unknown, label = 'redrive')
       : subscriber === undefined
         ? subscriberOf(known, label, true)
         : undefined
-  const port = known.kind === 'port' ? known.client : commandPort(commandsOf(known, label))
+  const port = known.kind === 'port' ? known.client : commandsOf(known, label)
   return {
-    evalsha: (sha, keys, args) => port.evalsha(sha, keys, args),
-    eval: (source, keys, args) => port.eval(source, keys, args),
     call: (command, args, key) => port.call(command, args, key),
     onReconnect: (again) => port.onReconnect(again),
     ...(hears && { subscribe: (channel, heard) => soon(hears.subscribe(channel, heard)) }),
@@ -77,13 +75,6 @@ function left(leaving: Promise<unknown>): Promise<void> {
   })
 }
 
-function commandPort(commands: Commands): RedisPort {
-  // a script is sent to the node of its keys, which share one slot
-  const run: (command: string) => RedisPort['eval'] = (command) => (script, keys, args) =>
-    commands.call(command, [script, `${keys.length}`, ...keys, ...args], keys[0] ?? '')
-  return { ...commands, evalsha: run('EVALSHA'), eval: run('EVAL'), call: (...all) => commands.call(...all) }
-}
-
 function commandsOf(known: Exclude<Known, { kind: 'port' }>, label: string): Commands {
   return known.kind === 'ioredis' ? ioredisCommands(known.client, label) : nodeRedisCommands(known.client, label)
 }
@@ -106,7 +97,7 @@ function subscriberOf(known: Known, label: string, isOurs: boolean): Subscriber 
 const EXPECTED = 'a client or cluster of redis 5 or later, of ioredis or iovalkey, or a RedisPort'
 
 function recognise(option: 'client' | 'subscriber', value: unknown): Known {
-  if (can(value, 'evalsha', 'eval', 'call', 'onReconnect', 'close')) return { kind: 'port', client: value as RedisPort }
+  if (can(value, 'call', 'onReconnect', 'close')) return { kind: 'port', client: value as RedisPort }
   if (can(value, 'callBuffer', 'duplicate', 'disconnect', 'connect')) {
     return { kind: 'ioredis', client: value as IoRedis }
   }
@@ -153,8 +144,6 @@ export function reopening(make: () => RedisPort): RedisPort {
   }
   const hears = port.subscribe !== undefined
   return {
-    evalsha: (sha, keys, args) => current().evalsha(sha, keys, args),
-    eval: (source, keys, args) => current().eval(source, keys, args),
     call: (command, args, key) => current().call(command, args, key),
     ...(hears && {
       subscribe: (channel: string, heard: Parameters<NonNullable<RedisPort['subscribe']>>[1]) =>

@@ -11,6 +11,13 @@ export const codeOf = (error: unknown): string => /^(?:ERR )?([A-Z_]+)/.exec(mes
 /** The script is not there any more: the server was started anew, or its scripts were flushed. */
 export const isUnknownScript = (error: unknown): boolean => codeOf(error) === 'NOSCRIPT'
 
+/** The library is not there: it was never loaded, or flushed. */
+export const isUnknownFunction = (error: unknown): boolean => /^ERR Function not found/.test(messageOf(error))
+
+/** The server has no functions, or its user may not call them. */
+export const isWithoutFunctions = (error: unknown): boolean =>
+  /^(?:ERR unknown command|NOPERM) .*\bfcall\b/i.test(messageOf(error))
+
 /** The server refused the call before it did anything: it may be sent again, whatever it was. */
 const REFUSED = new Set([
   'LOADING',
@@ -51,7 +58,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   READONLY:
     'the server is a replica, which takes no writes; connect to the primary, or use a Sentinel or Cluster client',
   LOADING: 'the server is still reading its data; it will answer once it has',
-  BUSY: 'another client runs a script that does not end; SCRIPT KILL ends it',
+  BUSY: 'another client runs a script that does not end; SCRIPT KILL or FUNCTION KILL ends it',
   CLUSTERDOWN: 'the cluster does not serve all slots; look at CLUSTER INFO',
   TRYAGAIN: 'the slot of the store is being moved; it will answer once that is done',
   MASTERDOWN: 'the primary is down; a failover will bring another',

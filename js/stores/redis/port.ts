@@ -12,11 +12,7 @@ export type Arg = Buffer | string
 export type Reply = Buffer | string | number | null | readonly Reply[]
 
 export interface RedisPort {
-  /** EVALSHA. Rejects with the server's own error, whose message begins with its code ('NOSCRIPT …', 'OOM …'), or with the client's where the server is not there. It is sent once at most: a claim whose answer is lost is not made again. */
-  evalsha(sha: string, keys: readonly Arg[], args: readonly Arg[]): Promise<Reply>
-  /** EVAL, by the same rules. */
-  eval(source: string, keys: readonly Arg[], args: readonly Arg[]): Promise<Reply>
-  /** Any other command, sent to the node of `key` in a cluster. */
+  /** A command with its arguments, sent to the node of `key` in a cluster. Rejects with the server's own error, whose message begins with its code ('NOSCRIPT …', 'OOM …'), or with the client's where the server is not there. It is sent once at most: a claim whose answer is lost is not made again. */
   call(command: string, args: readonly Arg[], key: Arg): Promise<Reply>
   /** SSUBSCRIBE on a connection of its own; the result ends it. It outlives lost connections; rejects where it cannot be made now, and its caller asks again. Absent: no other process is heard, and the store looks every `idleCheckMs`. */
   subscribe?(channel: string, heard: (message: Buffer) => void): Promise<() => Promise<void>>
@@ -42,7 +38,7 @@ export class PortError extends Error {
 export const isAnswer = (error: unknown): boolean =>
   error instanceof Error && /^[A-Z][A-Z0-9_]+( |$)/.test(error.message)
 
-/** The work of a client of some kind for a port. A script is a command like any other. */
+/** The work of a client of some kind for a port. */
 export type Commands = Pick<RedisPort, 'call' | 'onReconnect' | 'close'>
 
 /** Where hints are heard. */

@@ -76,16 +76,39 @@ const VALUES: Readonly<Record<string, number | string>> = {
 }
 
 export interface Script {
-  readonly name: string
+  readonly name: 'enqueue' | 'turn' | 'control' | 'read'
+  /** For EVAL, which makes each of its functions with every call. */
   readonly source: string
   readonly sha: string
+  /** Registers its function in a library, under a name that ends with `hash`. */
+  readonly registers: (hash: string) => string
 }
 
-/** `flags`: of https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags; what frees room, or only keeps books, runs when memory is full. */
-function script(name: string, flags: string, ...parts: readonly string[]): Script {
+/** `flag`: one of https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags; what frees room, or only keeps books, runs when memory is full. */
+function script(name: Script['name'], flag: string, ...parts: readonly string[]): Script {
   const text = parts.join('\n').replace(/\b[A-Z_]{4,}\b/g, (word) => String(VALUES[word] ?? word))
-  const source = `#!lua${flags}\n${text}`
-  return { name, source, sha: createHash('sha1').update(source).digest('hex') }
+  const made = `local fresh,main={};
+(function()
+${text}
+end)()
+local run=function()
+for i=1,#fresh do
+local no=fresh[i]()
+if no then return no end
+end
+return main()
+end
+`
+  const source = `#!lua${flag && ` flags=${flag}`}\n${made}return run()`
+  const registers = (hash: string): string => `do
+local KEYS,ARGV
+${made}redis.register_function{function_name='redrive_${name}_${hash}',flags={${flag && `'${flag}'`}},callback=function(keys,args)
+KEYS,ARGV=keys,args
+return run()
+end}
+end
+`
+  return { name, source, sha: createHash('sha1').update(source).digest('hex'), registers }
 }
 
 /**
@@ -101,7 +124,7 @@ const nested = (base: readonly string[], rest: readonly string[]): readonly stri
 
 const BASE = [HEAD, TIME]
 const TASKS_BASE = [SHARES, LANES, ROWS, KEYS, TASKS]
-const FREES = ' flags=allow-oom'
+const FREES = 'allow-oom'
 
 export const enqueueScript: Script = script('enqueue', '', ...nested(BASE, [...TASKS_BASE, ENQUEUE]))
 export const turnScript: Script = script(
@@ -114,7 +137,15 @@ export const controlScript: Script = script(
   FREES,
   ...nested(BASE, [...TASKS_BASE, ENDS, RETENTION, CONTROL]),
 )
-export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)
+export const readScript: Script = script('read', 'no-writes', HEAD, ROWS, KEYS, READ)
+
+const registered = (hash: string): string =>
+  [enqueueScript, turnScript, controlScript, readScript].map(({ registers }) => registers(hash)).join('')
+const hash = createHash('sha1').update(registered('')).digest('hex').slice(0, 16)
+
+/** For FCALL: functions that are made once, when it is loaded. Its name has the hash of its text, so that versions run side by side. */
+export const library: string = `#!lua name=redrive_${hash}\n${registered(hash)}`
+export const functionOf = ({ name }: Script): string => `redrive_${name}_${hash}`
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
 export const keysOf = (name: string): readonly string[] =>

@@ -9,7 +9,9 @@ import {
   codeOf,
   isFinal,
   isRefused,
+  isUnknownFunction,
   isUnknownScript,
+  isWithoutFunctions,
   isWithoutRight,
   NoRight,
   translated,
@@ -17,13 +19,25 @@ import {
 } from './failures.ts'
 import { hintsIn } from './hints.ts'
 import { Packer } from './packed.ts'
-import type { Arg, RedisPort, Reply } from './port.ts'
-import { COMMANDS, controlScript, keysOf, LAYOUT, RIGHTS, readScript, type Script } from './scripts.ts'
+import { type Arg, isAnswer, type RedisPort, type Reply } from './port.ts'
+import {
+  COMMANDS,
+  controlScript,
+  functionOf,
+  keysOf,
+  LAYOUT,
+  library,
+  RIGHTS,
+  readScript,
+  type Script,
+} from './scripts.ts'
 import type { Kept, Shared } from './task.ts'
 import { tagIn } from './task.ts'
 
 /** Waits between attempts of a call whose answer was lost, in milliseconds. */
 const PAUSES = [50, 250, 1_000]
+
+type Send = (command: string, name: string) => Promise<Reply>
 
 /** Whether a call may be made again when its answer is lost. */
 export type Again = 'safe' | 'never'
@@ -59,6 +73,8 @@ export class Session {
   readonly #open: () => Promise<void>
   readonly #answerMs: number
   #opened: Promise<void> | undefined
+  /** Whether the server has functions for us, as far as is known. */
+  #hasFunctions = true
   /** The counts that the last turn has found. */
   #last: { readonly born: number; readonly counts: Counts } | undefined
   /** Calls that have not been answered. */
@@ -83,6 +99,7 @@ export class Session {
   /** Has the server asked again, before the next call, what it is: it may be another one. */
   reopen(): void {
     this.#opened = undefined
+    this.#hasFunctions = true
   }
 
   /** Takes note of what a turn has found, in a store that was begun at `born`. One that has begun anew has lost what there was. */
@@ -199,22 +216,51 @@ export class Session {
   }
 
   async #once(port: RedisPort, script: Script, args: readonly Arg[]): Promise<Reply> {
+    const key = this.keys[0] as string
+    const given = [String(this.keys.length), ...this.keys, ...args]
+    const send: Send = (command, name) => port.call(command, [name, ...given], key)
     try {
-      return await port.evalsha(script.sha, this.keys, args)
-    } catch (error) {
-      if (!isUnknownScript(error)) throw await this.#explained(error)
-    }
-    try {
-      return await port.eval(script.source, this.keys, args)
+      const answer = this.#hasFunctions ? await this.#called(port, send, functionOf(script)) : undefined
+      return answer ?? (await evaluated(send, script))
     } catch (error) {
       throw await this.#explained(error)
+    }
+  }
+
+  /** The answer of a function, whose library is loaded where it is missing. undefined: the server takes none from its user. */
+  async #called(port: RedisPort, send: Send, name: string): Promise<Reply | undefined> {
+    for (const isLoaded of [false, true]) {
+      try {
+        return await send('FCALL', name)
+      } catch (error) {
+        if (isWithoutFunctions(error)) break
+        if (!isUnknownFunction(error)) throw error
+        // while a slot moves, another node may have the keys than the one that was given the library
+        if (isLoaded) return undefined
+      }
+      if (!(await this.#loads(port))) break
+    }
+    this.#hasFunctions = false
+    return undefined
+  }
+
+  /** Loads the library. Says whether it is there now: there may be no right to do so, or no room. */
+  async #loads(port: RedisPort): Promise<boolean> {
+    try {
+      await port.call('FUNCTION', ['LOAD', library], this.keys[0] as string)
+      return true
+    } catch (error) {
+      if (!isAnswer(error) || isRefused(error)) throw error
+      // another process was faster
+      return /already exists/.test(String(error))
     }
   }
 
   /** Finds out which commands a script lacks, of which the server says only that there is one. */
   async #explained(error: unknown): Promise<unknown> {
     if (!isWithoutRight(error)) return error
-    const lacking = await this.port.eval(RIGHTS, this.keys.slice(0, 1), [...COMMANDS])
+    const key = this.keys[0] as string
+    const lacking = await this.port.call('EVAL', [RIGHTS, '1', key, ...COMMANDS], key)
     return new NoRight(String(lacking), error)
   }
 
@@ -279,5 +325,15 @@ export class Session {
       const text = texts[i]
       if (text) this.records.set(digits, text.toString())
     })
+  }
+}
+
+/** The answer of a script, which the server is given where it does not know it. */
+async function evaluated(send: Send, { sha, source }: Script): Promise<Reply> {
+  try {
+    return await send('EVALSHA', sha)
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error
+    return send('EVAL', source)
   }
 }

@@ -28,9 +28,11 @@ test('they are those of the commands that scripts and store use, and of what cli
   const scripts = readdirSync(join(folder, 'lua')).map((name) => textIn('lua', name))
   const ofScripts = scripts.join('\n').matchAll(/'([HZ][A-Z]{3,}|GET|SET|TIME|SPUBLISH)'/g)
   const ofStore = ['server.ts', 'session.ts', 'client.ts'].map((name) => textIn(name)).join('\n')
-  const asked = ofStore.matchAll(/'(INFO|CONFIG|WAIT|HMGET|EVAL|EVALSHA)'/g)
+  const asked = ofStore.matchAll(/'(INFO|CONFIG|WAIT|HMGET|EVAL|EVALSHA|FCALL|FUNCTION)'/g)
   const used = new Set(
-    [...ofScripts, ...asked].map(([, name = '']) => name.toLowerCase().replace('config', 'config|get')),
+    [...ofScripts, ...asked].map(([, name = '']) =>
+      name.toLowerCase().replace('config', 'config|get').replace('function', 'function|load'),
+    ),
   )
   const ofClients = granted.filter((name) => /^(client\||s(un)?subscribe)/.test(name))
   expect(used.size).toBeGreaterThan(20)

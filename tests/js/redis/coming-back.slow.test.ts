@@ -19,8 +19,6 @@ async function porting(answer: (command: string, asked: number) => Promise<Reply
   const asked = new Map<string, number>()
   return {
     ...port,
-    evalsha: (...given) => port.evalsha(...given),
-    eval: (...given) => port.eval(...given),
     onReconnect: (again) => port.onReconnect(again),
     close: () => port.close(),
     call(command, args, key) {

@@ -39,7 +39,7 @@ test('only a store for everyone says that it is one', async () => {
 /** The layout, as code that knows only the first reads it. */
 async function layoutOf(name: string): Promise<unknown> {
   const source = "return (struct.unpack('>d', redis.call('GET', KEYS[1])))"
-  return new SyncPort(await syncConnection()).eval(source, [`{redrive:${name}}:m`], [])
+  return new SyncPort(await syncConnection()).call('EVAL', [source, '1', `{redrive:${name}}:m`])
 }
 
 test('S20 code that knows of neither is kept out of a store for everyone, and out of any while there are pauses', async () => {

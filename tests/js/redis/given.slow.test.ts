@@ -11,8 +11,6 @@ import { alone, CHANNEL, KEY, portTo, quiet, subscribe } from './ports-setup.ts'
 
 describe('what is given', () => {
   const own = (): RedisPort => ({
-    evalsha: async () => 1,
-    eval: async () => 2,
     call: async () => 3,
     onReconnect: () => () => {},
     close: async () => {},
@@ -20,8 +18,6 @@ describe('what is given', () => {
 
   test('a port is used as it is', async () => {
     const port = portTo(own())
-    expect(await port.evalsha('', [KEY], [])).toBe(1)
-    expect(await port.eval('', [KEY], [])).toBe(2)
     expect(await port.call('GET', [], KEY)).toBe(3)
     expect(port.subscribe).toBeUndefined()
   })

@@ -93,13 +93,8 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     const key = Buffer.concat([Buffer.from(KEY), ALL_BYTES])
     await port.call('SET', [key, ALL_BYTES], key)
     expect(await port.call('GET', [key], key)).toEqual(ALL_BYTES)
-    expect(await port.eval('return {KEYS[1], ARGV[1], 1, false, {}}', [key], [ALL_BYTES])).toEqual([
-      key,
-      ALL_BYTES,
-      1,
-      null,
-      [],
-    ])
+    const script = 'return {KEYS[1], ARGV[1], 1, false, {}}'
+    expect(await port.call('EVAL', [script, '1', key, ALL_BYTES], key)).toEqual([key, ALL_BYTES, 1, null, []])
     await port.call('DEL', [key], key)
   })
 
@@ -120,10 +115,10 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
   test('an error of the server is its own, and carries nothing of the command', async () => {
     const { client } = await bed()
     const port = portTo(client)
-    const error = await failure(port.evalsha('0'.repeat(40), [KEY], ['a secret']))
+    const error = await failure(port.call('EVALSHA', ['0'.repeat(40), '1', KEY, 'a secret'], KEY))
     expect(error).toMatchObject({ message: expect.stringMatching(/^NOSCRIPT /) })
     expect(JSON.stringify({ ...(error as object) })).not.toContain('a secret')
-    const own = await failure(port.eval("return redis.error_reply('NEWER of layout 2')", [KEY], []))
+    const own = await failure(port.call('EVAL', ["return redis.error_reply('NEWER of layout 2')", '1', KEY], KEY))
     expect(own).toMatchObject({ message: expect.stringMatching(/^(ERR )?NEWER of layout 2/) })
   })
 
@@ -131,7 +126,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     const { client } = await bed()
     const port = portTo(client)
     const sha = `${await port.call('SCRIPT', ['LOAD', 'return ARGV[1]'], KEY)}`
-    expect(await port.evalsha(sha, [KEY], ['here'])).toEqual(Buffer.from('here'))
+    expect(await port.call('EVALSHA', [sha, '1', KEY, 'here'], KEY)).toEqual(Buffer.from('here'))
   })
 
   test('a command goes to the node of the key, whether it names the key or not', async () => {
@@ -150,7 +145,8 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     const port = portTo(client)
     const heard: Buffer[] = []
     const end = await subscribe(port, (message) => heard.push(message))
-    const say = () => port.eval("return redis.call('SPUBLISH', KEYS[1], ARGV[1])", [CHANNEL], [ALL_BYTES])
+    const script = "return redis.call('SPUBLISH', KEYS[1], ARGV[1])"
+    const say = () => port.call('EVAL', [script, '1', CHANNEL, ALL_BYTES], CHANNEL)
     expect(await say()).toBe(1)
     await eventually(() => heard).toEqual([ALL_BYTES])
     await end()
@@ -189,7 +185,8 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     await answers(port)
     server.freeze()
     const lost = failure(port.call('INCR', ['{redrive:ports}:count'], KEY))
-    const script = failure(port.eval("return redis.call('INCR', KEYS[1])", ['{redrive:ports}:count'], []))
+    const [count, text] = ['{redrive:ports}:count', "return redis.call('INCR', KEYS[1])"]
+    const script = failure(port.call('EVAL', [text, '1', count], count))
     // until it is on its way
     await new Promise((resolve) => setTimeout(resolve, 50))
     await server.kill()

@@ -14,7 +14,7 @@ let stores = 0
 async function lossy(name = `settings-${++stores}`) {
   let next: CallFault | undefined
   const called = (command: string): CallFault | undefined => {
-    if (command !== 'EVALSHA') return undefined
+    if (command !== 'FCALL') return undefined
     const fault = next
     next = undefined
     return fault
@@ -22,7 +22,7 @@ async function lossy(name = `settings-${++stores}`) {
   const store = redisStore({ client: new SyncPort(await syncConnection(), { called }), name })
   onTestFinished(() => store.close())
   await store.counts()
-  // the scripts are known to the server from now on
+  // the library is known to the server from now on
   await store.registry?.write('warm', name)
   return {
     name,

@@ -43,7 +43,7 @@ test('who listens hears what a script publishes, right after it', async () => {
   const end = await listener.subscribe('c', (message) => heard.push(`listener ${message}`))
   await deaf.subscribe('c', (message) => heard.push(`deaf ${message}`))
   deaf.die()
-  const said = speaker.eval("redis.call('SPUBLISH', KEYS[1], ARGV[1]) return 1", ['c'], ['hint'])
+  const said = speaker.call('EVAL', ["redis.call('SPUBLISH', KEYS[1], ARGV[1]) return 1", '1', 'c', 'hint'])
   expect(heard).toEqual([])
   expect(await said).toBe(1)
   expect(heard).toEqual(['listener hint'])

@@ -77,7 +77,7 @@ describe('a start', () => {
   test('on a store that it may not use ends, as a program and as a library that is closed', async () => {
     const redis = await startServer({ maxmemory: '10mb', maxmemoryPolicy: 'allkeys-lru' })
     onTestFinished(() => redis.end())
-    await redis.ask('ACL', 'SETUSER', 'weak', 'on', '>pw', '~*', '&*', '+@all', '-evalsha')
+    await redis.ask('ACL', 'SETUSER', 'weak', 'on', '>pw', '~*', '&*', '+@all', '-fcall', '-evalsha')
     const weak = redis.url.replace('redis://', 'redis://weak:pw@')
     const words = {
       [redis.url]: /maxmemory-policy is allkeys-lru/,

@@ -272,6 +272,8 @@ function commands.records()
   return 1
 end
 
-local said = commands[arg()]()
-finish()
-return { pack('>dd', now, S.offset), said, concat(hints) }
+do --@ main
+  local said = commands[arg()]()
+  finish()
+  return { pack('>dd', now, S.offset), said, concat(hints) }
+end

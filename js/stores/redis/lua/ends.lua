@@ -72,7 +72,10 @@ end
 
 -- Keeps a record that cannot be read where it is, and out of everything that acts. A later version's keeps its key and
 -- its place in its order; one that is damaged has neither.
-local found = { unreadable = 0 }
+local found
+do --@ fresh
+  found = { unreadable = 0 }
+end
 local function setAside(row, isDamaged)
   if row.aside == 1 then return end
   if row.status == IN_FLIGHT then

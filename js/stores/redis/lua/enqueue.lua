@@ -5,44 +5,13 @@
 -- the owner of its lease, and of each of its tasks: fixed part and id, lane, home, record, headers with a small body, large body,
 -- and each log with a byte that says whether it was sent.
 -- Answer: state, a packed answer for each batch and task, hints. 'REDRIVE_RECORDS': a record of a tag is not here.
-local records, batches, quotas = unpacked('>I4I4I4', arg())
-if records > 0 then
-  local tags = {}
-  for i = 1, records do tags[i] = arg() end
-  for _, text in ipairs(call('HMGET', C, unpack(tags))) do
-    if not text then return redis.error_reply('REDRIVE_RECORDS') end
-  end
-end
-
-local quotaOf = {}
-for _ = 1, quotas do
-  local tag, capacity, bytes = unpacked('>c16dd', arg())
-  quotaOf[tag] = { capacity, bytes }
-end
-
 -- A task's fixed part, and where it has the count of logs, with the key behind it, and the id.
 local FIXED, LOGS_AT, ID_AT = '>I2BBBI5ddddI4dddI4I4dI4c16c16c16', 87, 139
-local wanted = {}
-local ids, keys = {}, {}
-for b = 1, batches do
-  -- where each of its tasks begins among the arguments
-  local batch = {}
-  local many, at
-  local head = arg()
-  many, batch.leases, batch.leaseMs, batch.total, batch.perLane, at = unpacked('>I4Bddd', head)
-  batch.owner = sub(head, at)
-  for t = 1, many do
-    local fixed = arg()
-    batch[t] = given
-    local logs, key = unpacked('>I4c16', fixed, LOGS_AT)
-    ids[#ids + 1], keys[#keys + 1] = sub(fixed, ID_AT), key
-    given = given + 5 + logs
-  end
-  wanted[b] = batch
+-- `quotaOf`: the room of each principal that has a quota, by its tag.
+local quotaOf, prints
+do --@ fresh
+  quotaOf, prints = {}, {}
 end
-
-load(ids)
-loadKeepers(keys)
 
 local STORED, DUPLICATE, CONFLICT, UNREADABLE, FULL_STORE, OVER_QUOTA = 0, 1, 2, 3, 4, 5
 local function answer(outcome, id, token, forMs)
@@ -56,7 +25,6 @@ local function keeperOf(key, tag)
   end
 end
 
-local prints = {}
 local function printOf(id)
   if not prints[id] then prints[id] = sub(call('HGET', R, id) or '', 1, 16) end
   return prints[id]
@@ -124,11 +92,49 @@ local function take(at, batch)
   return answer(STORED, id)
 end
 
-local answers = {}
-for b, batch in ipairs(wanted) do
-  local said = {}
-  for t, at in ipairs(batch) do said[t] = take(at, batch) end
-  answers[b] = said
+do --@ main
+  local records, batches, quotas = unpacked('>I4I4I4', arg())
+  if records > 0 then
+    local tags = {}
+    for i = 1, records do tags[i] = arg() end
+    for _, text in ipairs(call('HMGET', C, unpack(tags))) do
+      if not text then return redis.error_reply('REDRIVE_RECORDS') end
+    end
+  end
+
+  for _ = 1, quotas do
+    local tag, capacity, bytes = unpacked('>c16dd', arg())
+    quotaOf[tag] = { capacity, bytes }
+  end
+
+  -- where each task of a batch begins among the arguments
+  local wanted = {}
+  local ids, keys = {}, {}
+  for b = 1, batches do
+    local batch = {}
+    local many, at
+    local head = arg()
+    many, batch.leases, batch.leaseMs, batch.total, batch.perLane, at = unpacked('>I4Bddd', head)
+    batch.owner = sub(head, at)
+    for t = 1, many do
+      local fixed = arg()
+      batch[t] = given
+      local logs, key = unpacked('>I4c16', fixed, LOGS_AT)
+      ids[#ids + 1], keys[#keys + 1] = sub(fixed, ID_AT), key
+      given = given + 5 + logs
+    end
+    wanted[b] = batch
+  end
+
+  load(ids)
+  loadKeepers(keys)
+
+  local answers = {}
+  for b, batch in ipairs(wanted) do
+    local said = {}
+    for t, at in ipairs(batch) do said[t] = take(at, batch) end
+    answers[b] = said
+  end
+  finish()
+  return { pack('>d', S.offset), answers, concat(hints) }
 end
-finish()
-return { pack('>d', S.offset), answers, concat(hints) }

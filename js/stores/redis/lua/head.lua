@@ -12,27 +12,27 @@
 --
 -- Rows and lanes are read, changed in Lua, and written at the end (`flush`), so that a script that fails in between
 -- has written nothing. Numbers are big-endian and instants are not negative: bytes compare as the numbers do.
-local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, Ls, Dc, Ec, C = unpack(KEYS)
-local call, pack, unpacked, huge = redis.call, struct.pack, struct.unpack, math.huge
-local sub, max, min, concat = string.sub, math.max, math.min, table.concat
-local NAN = 0 / 0
-local NONE = string.rep('\0', 16)
+--
+-- Functions of a library are made once and outlive a call: what belongs to one call, and what a server lacks while a library is loaded, is set
+-- in a block `do --@ fresh`, with which each call begins; its work stands in `do --@ main` (see scripts.ts).
+local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, Ls, Dc, Ec, C
+local call, pack, unpacked, sub, max, min, concat, NONE
+local huge, NAN = 1 / 0, 0 / 0
 -- values handed to one command: Lua's stack holds no more than 8,000
 local MOST = 4000
 
--- Tables with names are made with all of them: one that grows name by name is made anew at each power of two.
-local G
-do
-  local layout, clock, schema, sender, capacity, capacityBytes, maxHold, terminalMs, maxTerminal, deadMs, maxDead, everyone =
-    unpacked('>dddc16dddddddB', ARGV[1])
-  G = {
-    layout = layout, clock = clock, schema = schema, sender = sender, capacity = capacity, capacityBytes = capacityBytes,
-    maxHold = maxHold, terminalMs = terminalMs, maxTerminal = maxTerminal, deadMs = deadMs, maxDead = maxDead, everyone = everyone,
-  }
+-- A list and `G.name` an index of it, which the build puts in, as `S` and rows are: a table with forty names costs six times as much to
+-- make.
+--@ G: layout clock schema sender capacity capacityBytes maxHold terminalMs maxTerminal deadMs maxDead everyone
+local G, given
+do --@ fresh
+  M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, Ls, Dc, Ec, C = unpack(KEYS)
+  call, pack, unpacked, given = redis.call, struct.pack, struct.unpack, 1
+  sub, max, min, concat, NONE = string.sub, math.max, math.min, table.concat, string.rep('\0', 16)
+  G = { unpacked('>dddc16dddddddB', ARGV[1]) }
 end
 
 -- The next of the call's other arguments.
-local given = 1
 local function arg()
   given = given + 1
   return ARGV[given]
@@ -42,36 +42,33 @@ end
 -- restart and after a failover. The layout says what older code does not know of and must not overlook: with 2 and 4 all
 -- lanes stand in one line, for everyone, and with 3 and 4 there are pauses. `born`: when it was begun, in microseconds, so that
 -- a store that was emptied is known for another.
-local STATE = {
-  'layout', 'highWater', 'offset', 'seq', 'token', 'served', 'laneNo', 'homeNo',
-  'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled', 'purged', 'bytes',
-  'unreadable', 'pendingAside', 'perLane', 'ranked', 'limited', 'born',
-}
-local STATE_AS = '>ddddddddddddddddddddd'
-local S = {
-  layout = 1 + G.everyone, highWater = -1, offset = 0, seq = 0, token = 0, served = 0, laneNo = 0, homeNo = 0,
-  pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0,
-  unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, limited = 0, born = 0, history = '',
-}
-do
+--@ S: layout highWater offset seq token served laneNo homeNo pending inFlight succeeded exhausted cancelled purged bytes unreadable pendingAside perLane ranked limited born history
+local STATE, HISTORY_AT = '>ddddddddddddddddddddd', 169
+local S
+do --@ fresh
   local text = call('GET', M)
   if text then
-    local values = { unpacked(STATE_AS, text) }
-    for i = 1, #STATE do S[STATE[i]] = values[i] end
-    S.history = sub(text, 8 * #STATE + 1)
+    S = { unpacked(STATE, text) }
+    S.history = sub(text, HISTORY_AT)
+  else
+    S = { 1 + G.everyone, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, huge, 0, 0, 0, '' }
   end
-end
-if S.layout > G.layout then return redis.error_reply('REDRIVE_NEWER ' .. S.layout) end
-if S.layout % 2 == G.everyone then
-  if S.pending + S.inFlight + S.succeeded + S.exhausted + S.cancelled > 0 then
-    return redis.error_reply('REDRIVE_LINE ' .. G.everyone)
+  if S.layout > G.layout then return redis.error_reply('REDRIVE_NEWER ' .. S.layout) end
+  if S.layout % 2 == G.everyone then
+    if S.pending + S.inFlight + S.succeeded + S.exhausted + S.cancelled > 0 then
+      return redis.error_reply('REDRIVE_LINE ' .. G.everyone)
+    end
+    S.layout = S.layout + 2 * G.everyone - 1
   end
-  S.layout = S.layout + 2 * G.everyone - 1
 end
 
 -- Changes of hashes and sorted sets, by key. Each field and member is named once between two writes, but for those of
--- `keep`, of which the last word counts (false: none).
-local sets, removals, places, unplaces, kept = {}, {}, {}, {}, {}
+-- `keep`, of which the last word counts (false: none). `scores`: Redis writes out a number each time it is handed one, and most of a step's
+-- are the same. `hints`: what other processes are told, a byte of the kind, and the id of a task or nothing.
+local sets, removals, places, unplaces, kept, scores, hints, hinted
+do --@ fresh
+  sets, removals, places, unplaces, kept, scores, hints, hinted = {}, {}, {}, {}, {}, {}, {}, {}
+end
 local function newIn(lists, key)
   lists[key] = {}
   return lists[key]
@@ -85,8 +82,6 @@ local function remove(key, field)
   local list = removals[key] or newIn(removals, key)
   list[#list + 1] = field
 end
--- Redis writes out a number each time it is handed one, and most of a step's are the same.
-local scores = {}
 local function place(key, member, score)
   local text = scores[score]
   if not text then
@@ -130,18 +125,8 @@ local function write()
   places = each('ZADD', places)
 end
 
--- What other processes are told: a byte of the kind, and the id of a task or nothing.
-local hints, hinted = {}, {}
 local function hint(kind, id)
-  if not id then
-    if hinted[kind] then return end
-    hinted[kind] = true
-  end
-  if not id then
-    hints[#hints + 1] = kind .. '\0\0\0\0'
-  elseif #id == 16 then
-    hints[#hints + 1] = kind .. '\0\0\0\16' .. id
-  else
-    hints[#hints + 1] = kind .. pack('>I4', #id) .. id
-  end
+  if not id and hinted[kind] then return end
+  if not id then hinted[kind] = true end
+  hints[#hints + 1] = kind .. pack('>I4', #(id or '')) .. (id or '')
 end

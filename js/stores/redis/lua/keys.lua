@@ -1,5 +1,8 @@
 -- Who keeps an idempotency key: a task for each principal that has used it. Most keys have one, so they stay packed.
-local keepers = {}
+local keepers
+do --@ fresh
+  keepers = {}
+end
 local function keeperAs(tag, id)
   return pack('>c16I4', tag, #id) .. id
 end

@@ -3,8 +3,11 @@
 -- A lane has a line for each home that its due tasks have (0: none). A line that may start a task stands in Q, in the
 -- order of claims, or in U while its lane has no room; the lane stands in V by the next moment at which time alone
 -- changes that. `restage` is the only place that decides where.
-local lanes, touched = {}, {}
-local FORGET = string.rep('\255', 16)
+local lanes, touched, numbers, scopes, gained, endings, FORGET
+do --@ fresh
+  lanes, touched, numbers, scopes, gained, endings = {}, {}, {}, nil, {}, { [Dc] = {}, [Ec] = {} }
+  FORGET = string.rep('\255', 16)
+end
 -- BY_ORIGIN, BY_PRINCIPAL: apart, in a line of its own (see limits.lua).
 local QUEUED, FULL, BY_ORIGIN, BY_PRINCIPAL = 1, 2, 3, 4
 local WAKES, FADES = 1, 2
@@ -44,7 +47,6 @@ end
 
 -- How many of their tasks have ended since Dc and Ec were written, or have gone. Scores are negative: the principal that has most comes first, and of
 -- those who have as many as each other the first by name.
-local endings = { [Dc] = {}, [Ec] = {} }
 local function countEnd(lane, status, by)
   local counts = endings[status == 3 and Dc or Ec]
   local who = whoOf(lane)
@@ -92,7 +94,6 @@ local function laneOf(row)
   return lanes[no] or newLane(no, '', NONE)
 end
 
-local numbers = {}
 local function laneNamed(name, tag)
   local no = numbers[name]
   if no == nil then
@@ -117,7 +118,6 @@ local function touch(lane)
 end
 
 -- Scopes that stand still, each a letter and a text as `scopeOf` in registry.ts has them.
-local scopes
 -- Whether nothing of a lane may start; without a name: of all lanes.
 local function isPaused(name)
   if S.layout < 3 then return false end
@@ -133,15 +133,11 @@ local function isPaused(name)
   return scopes['o' .. origin] or scopes['p' .. principal] or scopes['l' .. name]
 end
 
-local function isHeld(lane)
-  return lane.heldUntil > now
-end
-
 -- Holds a lane as its server asked, for `maxHold` from the beginning of the hold at most. No time holds nothing.
 local function holdLane(lane, askedMs)
   local forMs = min(askedMs, G.maxHold)
   if not (forMs > 0) then return end
-  if isHeld(lane) then
+  if lane.heldUntil > now then
     lane.heldUntil = max(lane.heldUntil, min(now + forMs, lane.holdEndsBy))
   elseif lane.heldUntil + CHANCE_MS <= now then
     lane.holdEndsBy = now + G.maxHold
@@ -209,11 +205,6 @@ local function besideAs(lane, key, member)
 end
 
 -- How many places an origin has won since Og was written, or lost.
-local gained = {}
-local function gain(lane, by)
-  local origin = originOf(lane.name)
-  gained[origin] = (gained[origin] or 0) + by
-end
 local function countOrigins()
   local origins = gained
   gained = {}
@@ -246,7 +237,10 @@ local function restage(lane)
       if beside then unplace(Q, beside) end
       if newMember then place(newKey, newMember, 0) end
       if newBeside then place(Q, newBeside, 0) end
-      if not beside ~= not newBeside then gain(lane, newBeside and 1 or -1) end
+      if not beside ~= not newBeside then
+        local origin = originOf(lane.name)
+        gained[origin] = (gained[origin] or 0) + (newBeside and 1 or -1)
+      end
     end
     if first < huge or rank then kept[#kept + 1] = line end
   end

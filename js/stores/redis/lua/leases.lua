@@ -27,7 +27,10 @@ local function isLate(lane, rank)
   return false
 end
 
-local claimed = {}
+local claimed
+do --@ fresh
+  claimed = {}
+end
 -- Says whether more was due than `limit`, whether a limit keeps back what is due, and when the first token comes that alone does.
 local function claimDue(c, owner)
   wake(c)

@@ -174,5 +174,7 @@ function questions.lanes()
   return call('HSCAN', N, arg(), 'COUNT', 500)
 end
 
-local answer = questions[arg()]()
-return { pack('>d', S.offset), answer }
+do --@ main
+  local answer = questions[arg()]()
+  return { pack('>d', S.offset), answer }
+end

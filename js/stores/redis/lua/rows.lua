@@ -1,21 +1,20 @@
 -- Tasks: a row holds what changes of one. Its places in the sorted sets follow from it, so that no change can forget one.
 --
--- A row is a list and `row.name` an index of it, which the build puts in: a table with forty names costs six times as
--- much to make. In the order of this list; those from `layout` to `log` are packed as ROW says. What is seldom needed lies
+-- A row is a list and `row.name` an index of it. In the order of this list; those from `layout` to `log` are packed as ROW says. What is seldom needed lies
 -- in `cold`, as bytes: `warm` unpacks it into the fields from `turn` on.
 --@ row: id text0 at0 end0 parked0 ended0 seq0 due0 status0 gone changed text layout status aside asked parked behind tells schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason log after turn server created phase delay refunds marks why repeats damaged key
 local PENDING, IN_FLIGHT, SUCCEEDED, EXHAUSTED, CANCELLED = 0, 1, 2, 3, 4
-local COUNTER = { [0] = 'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled' }
+local COUNTER = { [0] = index(S.pending), index(S.inFlight), index(S.succeeded), index(S.exhausted), index(S.cancelled) }
+local LANES_OWN = { [0] = 'pending', 'inFlight' }
 local REASONS = { [0] = 'total_budget', 'expired', 'key_expired' }
 local ROW, COLD = '>BBBBBBBI2I4I4I5dddddddddI4I4I4I4c16c67ssss', '>dddddI4I4BBBc16'
 local SMALLEST = 197
 -- Of a row as it is kept: its place among due tasks (lane, home, rank, due, seq).
 local PLACE_FROM, PLACE_TO = 10, 38
 
-local rows, changed = {}, {}
-
-local function parkedAs(row)
-  return row.parked == 1 and row.aside == 0 and pack('>I4d', row.lane, row.seq) .. row.id
+local rows, changed, homes, ENDED_OWN
+do --@ fresh
+  rows, changed, homes, ENDED_OWN = {}, {}, nil, { [X] = '\5', [Y] = '\6' }
 end
 
 -- What becomes of its end, in a store for everyone: it is to be told, and until then is passed over by retention; or it was told.
@@ -30,7 +29,7 @@ local function placesOf(row)
     return false, status == EXHAUSTED and Y or X, false
   end
   if row.aside == 1 then return false, false, false end
-  return row.deadline < huge and row.deadline + 1, false, parkedAs(row)
+  return row.deadline < huge and row.deadline + 1, false, row.parked == 1 and pack('>I4d', row.lane, row.seq) .. row.id
 end
 
 -- The row that is kept so; nil: it is none of ours.
@@ -119,7 +118,6 @@ local function enlist(row, status, by)
   end
 end
 
-local ENDED_OWN = { [X] = '\5', [Y] = '\6' }
 local function endedAs(row, key, ended, seq)
   return ENDED_OWN[key] .. whoOf(laneOf(row)) .. '\0' .. pack('>dd', ended, seq) .. row.id
 end
@@ -212,14 +210,11 @@ local function finish()
   countEnds()
   if everyone then writeShares() end
   S.highWater = now
-  local values = {}
-  for i = 1, #STATE do values[i] = S[STATE[i]] end
-  call('SET', M, pack(STATE_AS, unpack(values)) .. S.history)
+  call('SET', M, pack(STATE, unpack(S, 1, index(S.born))) .. S.history)
   if #hints > 0 then call('SPUBLISH', sub(M, 1, -2) .. 'h', G.sender .. concat(hints)) end
 end
 
 -- Homes that tasks have, by name: a number, and how many tasks have it.
-local homes
 local function loadHomes()
   if homes then return end
   homes = {}

@@ -5,7 +5,10 @@ local REFUND, PARK, CARRY, SENT, SAYS_CANCELLED, OFFLINE = 1, 2, 4, 8, 16, 32
 -- Where a packed settlement has the length of its id, and the id.
 local SETTLED_BYTES, SETTLED_ID = 55, 59
 
-local band = bit.band
+local band
+do --@ fresh
+  band = bit.band
+end
 
 local function waitAgain(row, kind, flags, delay, server, phase, previous, marks)
   warm(row)

@@ -1,5 +1,8 @@
 -- The work of time alone but for retention: leases that ran out, deadlines. Each is bounded by SWEEP.
-local ended = {}
+local ended
+do --@ fresh
+  ended = {}
+end
 
 local function collect(row)
   if row.ended == row.ended then ended[#ended + 1] = row.id end

@@ -12,7 +12,7 @@ local function count(row, by)
   if TAKES_ROOM[status] then S.bytes = S.bytes + by * row.bodyBytes end
   if status == EXHAUSTED then lane.dead = lane.dead + by end
   if status > IN_FLIGHT then countEnd(lane, status, by) end
-  if status <= IN_FLIGHT and row.aside == 0 then lane[counter] = lane[counter] + by end
+  if status <= IN_FLIGHT and row.aside == 0 then lane[LANES_OWN[status]] = lane[LANES_OWN[status]] + by end
   if everyone and TAKES_ROOM[status] then
     gainShare(lane, by, by * row.bodyBytes, status == IN_FLIGHT and S.limited == 1 and by or 0)
     if by == 1 and status == PENDING and row.aside == 0 and lane.pending == 1 then takeTag(lane) end
@@ -27,8 +27,8 @@ local function become(row, status)
   S[from], row.status = S[from] - 1, status
   S[to] = S[to] + 1
   touched[lane.no] = lane
-  if before <= IN_FLIGHT and row.aside == 0 then lane[from] = lane[from] - 1 end
-  if status <= IN_FLIGHT and row.aside == 0 then lane[to] = lane[to] + 1 end
+  if before <= IN_FLIGHT and row.aside == 0 then lane[LANES_OWN[before]] = lane[LANES_OWN[before]] - 1 end
+  if status <= IN_FLIGHT and row.aside == 0 then lane[LANES_OWN[status]] = lane[LANES_OWN[status]] + 1 end
   local room = TAKES_ROOM[before] == TAKES_ROOM[status] and 0 or (TAKES_ROOM[status] and 1 or -1)
   if room ~= 0 then S.bytes = S.bytes + room * row.bodyBytes end
   if everyone and (room ~= 0 or S.limited == 1) then
@@ -77,7 +77,10 @@ local function lineUp(row)
 end
 -- Before the first token of a script. A server that has taken over may lack the last writes of the one before: tokens
 -- that those have given are not given again (S4).
-local isKnown = false
+local isKnown
+do --@ fresh
+  isKnown = false
+end
 local function knowHistory()
   if isKnown then return end
   isKnown = true

@@ -1,7 +1,7 @@
 -- The store's time, which questions do not ask for. Where the clock has fallen back by more than a minute the origin of all instants moves instead
 -- of them: what leaves the store is shown less `offset`.
 local now
-do
+do --@ fresh
   local clock = G.clock
   if clock ~= clock then
     local time = call('TIME')

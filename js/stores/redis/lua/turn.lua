@@ -4,55 +4,11 @@
 -- part and its log; of each hold its packed part and the lane; the renewals; the claim, with its bounds, homes to skip, and
 -- homes supplied.
 -- Answer: state, a byte for each settlement, a byte for each renewal, claimed tasks, ended tasks, lanes, waits of their origins, dead letters that were deleted, hints.
-local settles, holds, renewals, claims, isBrief, silentSince, graceMs, at = unpacked('>I4I4I4BBdd', arg())
-local owner = sub(ARGV[2], at)
-
--- `given` is at the owner: of settlement i the packed part is 2 i - 1 further on, and its log 2 i
-local ids = {}
-for i = 1, settles do
-  local packed = ARGV[given + 2 * i - 1]
-  ids[i] = sub(packed, SETTLED_ID, SETTLED_ID + unpacked('>I4', packed, SETTLED_BYTES) - 1)
+-- `c`: what is claimed; `shown`: lanes that the step has met; `names`: the lanes of the answer by their names, where these are asked for.
+local c, shown, names
+do --@ fresh
+  c, shown, names = nil, {}, {}
 end
-local settlementsAt = given
-given = given + 2 * settles
-local wishes = {}
-for i = 1, holds do
-  local forMs, tag, from = unpacked('>dc16', arg())
-  wishes[i] = { forMs = forMs, tag = tag, lane = sub(ARGV[given], from) }
-end
-local renewed = {}
-for i = 1, renewals do
-  renewed[i] = arg()
-  ids[#ids + 1] = sub(renewed[i], 17)
-end
-load(ids)
-
--- holds of which nothing has to be known any more
-for _, member in ipairs(call('ZRANGEBYLEX', V, '[' .. FORGET, '(' .. FORGET .. pack('>d', now) .. '\255', 'LIMIT', 0, SWEEP)) do
-  local no = unpacked('>I4', member, #member - 3)
-  loadLanes({ no })
-  if lanes[no] then touch(lanes[no]) end
-end
-local trimmed = retain()
-local settled = {}
-for i = 1, settles do
-  local at = settlementsAt + 2 * i
-  settled[i] = string.char(settle(ARGV[at - 1], ARGV[at]))
-end
-for _, wish in ipairs(wishes) do
-  if wish.forMs > 0 then holdLane(laneNamed(wish.lane, wish.tag), wish.forMs) end
-end
-for i = 1, renewals do renewed[i] = string.char(renew(renewed[i])) end
-endOverdue(silentSince + S.offset, graceMs)
-local more, blocked, tokenAt = false, false, huge
-local c
-if claims == 1 then
-  c = claimFrom()
-  more, blocked, tokenAt = claimDue(c, owner)
-end
-local shown = {}
-for no in pairs(lanes) do shown[#shown + 1] = no end
-flush()
 
 local function valuesOf(key, fields)
   local list = {}
@@ -64,9 +20,8 @@ local function valuesOf(key, fields)
 end
 
 -- When time, or another turn, next finds something to do.
-local function nextAt()
+local function nextAt(more, least)
   if more then return now end
-  local least = tokenAt
   local first = call('ZRANGE', Z, 0, 0, 'WITHSCORES')
   if first[2] then least = min(least, tonumber(first[2])) end
   if c then
@@ -98,8 +53,6 @@ local function nextAt()
   return least
 end
 
--- The lanes of a claim by their names, where these are asked for, without those that are paused.
-local names = {}
 -- Leaves out lanes that are paused, which no claim is shown.
 local function open(list)
   if not c or (S.layout < 3 and not (c.gate and c.gate.isRated)) then return list end
@@ -148,11 +101,61 @@ local function tasksOf(list)
   return { list, texts, valuesOf(R, list), valuesOf(E, list) }
 end
 
-local at = nextAt()
-local list = isBrief == 1 and {} or views()
-local untold = everyone and call('ZCARD', Un) or 0
-local state = pack('>dddBBdddddddddddd', now, S.offset, at < huge and max(0, at - now) or -1, more and 1 or 0, blocked and 1 or 0,
-  #trimmed / 2, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold, S.born)
-local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, trimmed, concat(hints) }
-finish()
-return answer
+do --@ main
+  local settles, holds, renewals, claims, isBrief, silentSince, graceMs, at = unpacked('>I4I4I4BBdd', arg())
+  local owner = sub(ARGV[2], at)
+
+  -- `given` is at the owner: of settlement i the packed part is 2 i - 1 further on, and its log 2 i
+  local ids = {}
+  for i = 1, settles do
+    local packed = ARGV[given + 2 * i - 1]
+    ids[i] = sub(packed, SETTLED_ID, SETTLED_ID + unpacked('>I4', packed, SETTLED_BYTES) - 1)
+  end
+  local settlementsAt = given
+  given = given + 2 * settles
+  local wishes = {}
+  for i = 1, holds do
+    local forMs, tag, from = unpacked('>dc16', arg())
+    wishes[i] = { forMs = forMs, tag = tag, lane = sub(ARGV[given], from) }
+  end
+  local renewed = {}
+  for i = 1, renewals do
+    renewed[i] = arg()
+    ids[#ids + 1] = sub(renewed[i], 17)
+  end
+  load(ids)
+
+  -- holds of which nothing has to be known any more
+  for _, member in ipairs(call('ZRANGEBYLEX', V, '[' .. FORGET, '(' .. FORGET .. pack('>d', now) .. '\255', 'LIMIT', 0, SWEEP)) do
+    local no = unpacked('>I4', member, #member - 3)
+    loadLanes({ no })
+    if lanes[no] then touch(lanes[no]) end
+  end
+  local trimmed = retain()
+  local settled = {}
+  for i = 1, settles do
+    local at = settlementsAt + 2 * i
+    settled[i] = string.char(settle(ARGV[at - 1], ARGV[at]))
+  end
+  for _, wish in ipairs(wishes) do
+    if wish.forMs > 0 then holdLane(laneNamed(wish.lane, wish.tag), wish.forMs) end
+  end
+  for i = 1, renewals do renewed[i] = string.char(renew(renewed[i])) end
+  endOverdue(silentSince + S.offset, graceMs)
+  local more, blocked, tokenAt = false, false, huge
+  if claims == 1 then
+    c = claimFrom()
+    more, blocked, tokenAt = claimDue(c, owner)
+  end
+  for no in pairs(lanes) do shown[#shown + 1] = no end
+  flush()
+
+  local nextDue = nextAt(more, tokenAt)
+  local list = isBrief == 1 and {} or views()
+  local untold = everyone and call('ZCARD', Un) or 0
+  local state = pack('>dddBBdddddddddddd', now, S.offset, nextDue < huge and max(0, nextDue - now) or -1, more and 1 or 0, blocked and 1 or 0,
+    #trimmed / 2, found.unreadable, S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.served, untold, S.born)
+  local answer = { state, concat(settled), concat(renewed), tasksOf(claimed), tasksOf(ended), list, c and c.gate and c.gate.isRated and c.gate.waitsOf(names) or {}, trimmed, concat(hints) }
+  finish()
+  return answer
+end
