@@ -85,6 +85,8 @@ export class Book {
   accepted = 0
   purged = 0
   lastToken = 0
+  /** Turns that were asked for and not answered yet, each with what is to be noted after it. */
+  readonly turning: Set<(() => void)[]> = new Set()
   /** Jumps forward of the store's clock, and back. */
   jumpedMs = 0
   putBackMs = 0

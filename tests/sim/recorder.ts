@@ -3,7 +3,7 @@
  * It changes nothing.
  */
 
-import type { Enqueued, NamedAt, NewTask, TaskStore } from '../../js/api/store.ts'
+import type { Enqueued, NamedAt, NewTask, TaskStore, Turn } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 import { enqueued } from './enqueues.ts'
 import type { Principal } from './known.ts'
@@ -31,7 +31,7 @@ export class Traffic {
 
 /** `owner` names the process in the book; `page`: it is a tab. */
 export function recorder(store: TaskStore, book: Book, owner: string, traffic: Traffic, page?: Page): TaskStore {
-  const told = <T>(work: Promise<T>, tell?: (answer: T) => void): Promise<T> => {
+  const told = <T>(work: Promise<T>, tell?: (answer: T) => void, fail?: () => void): Promise<T> => {
     const end = traffic.begin(page)
     return work.then(
       (answer) => {
@@ -41,6 +41,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
       },
       (error) => {
         end()
+        fail?.()
         throw error
       },
     )
@@ -61,13 +62,33 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
       book.shows('the store', step.settle)
       const before = [...unparking]
       const { lastToken } = book
-      return told(store.turn(step), (turn) => {
+      const after: (() => void)[] = []
+      book.turning.add(after)
+      const over = () => {
+        book.turning.delete(after)
+        for (const tell of after) tell()
+      }
+      const tell = (turn: Turn) => {
         // what was asked first was done first, whichever answer comes first
         for (const filter of before) if (unparking.has(filter)) unparked(book, filter)
         turned(book, owner, step, turn, lastToken)
+        over()
+      }
+      return told(store.turn(step), tell, over)
+    },
+    cancel: (taskId, as) => {
+      const before = [...book.turning]
+      return told(store.cancel(taskId, as), (said) => {
+        const tell = () => {
+          // one that was asked before, and has not been answered, may have claimed it
+          const turn = before.find((each) => book.turning.has(each))
+          const waits = turn && said === 'requested' && book.tasks.get(taskId)?.status === 'PENDING'
+          if (waits) turn.push(tell)
+          else cancelled(book, taskId, as, said)
+        }
+        tell()
       })
     },
-    cancel: (taskId, as) => told(store.cancel(taskId, as), (said) => cancelled(book, taskId, as, said)),
     redrive: (taskIds, options) =>
       told(store.redrive(taskIds, options), (said) => redriven(book, taskIds, options, said)),
     flush: (lane) => told(store.flush(lane), () => flushed(book, lane)),

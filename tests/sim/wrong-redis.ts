@@ -1,26 +1,20 @@
-/** Scripts that are wrong on purpose, each in one way: what the checks are there to notice. */
+/** Functions in Redis that are wrong on purpose, each in one way: what the checks are there to notice. */
 
 import { createHash } from 'node:crypto'
-import { controlScript, enqueueScript, type Script, turnScript } from '../../js/stores/redis/scripts.ts'
+import { library } from '../../js/stores/redis/scripts.ts'
 import type { Wrong } from './wrong.ts'
 
-const SCRIPTS: readonly Script[] = [enqueueScript, turnScript, controlScript]
-
-/** Every script that says `words` says others in their place, for the length of a world. Fields of rows are numbers by then. */
+/** Every function that says `words` says others in their place, for the length of a world. Fields of rows and of the state are numbers by then. */
 function reads(words: RegExp, others: string): Wrong['breaking'] {
   const code = () => {
-    const changed = SCRIPTS.filter(({ source }) => words.test(source)).map((script) => ({ script, ...script }))
-    if (changed.length === 0) throw new Error(`no script says ${words} any more`)
-    for (const { script, source } of changed) become(script, source.replace(words, others))
-    return () => {
-      for (const { script, source } of changed) become(script, source)
-    }
+    const right = { ...library }
+    const wrong = right.source.replace(new RegExp(words, 'g'), others)
+    if (wrong === right.source) throw new Error(`no function says ${words} any more`)
+    const hash = createHash('sha1').update(wrong).digest('hex').slice(0, 16)
+    Object.assign(library, { hash, source: wrong.replaceAll(right.hash, hash) })
+    return () => void Object.assign(library, right)
   }
   return { code }
-}
-
-function become(script: Script, source: string): void {
-  Object.assign(script, { source, sha: createHash('sha1').update(source).digest('hex') })
 }
 
 export const WRONG_REDIS: readonly Wrong[] = [
@@ -59,6 +53,6 @@ export const WRONG_REDIS: readonly Wrong[] = [
   {
     what: 'a clock that was set back takes nothing along',
     breaks: 'L1',
-    breaking: reads(/S.offset=S.highWater - clock/, 'S.offset=clock-S.highWater'),
+    breaking: reads(/S\[3\]=S\[2\]-clock/, 'S[3]=clock-S[2]'),
   },
 ]

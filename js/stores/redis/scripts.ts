@@ -144,8 +144,10 @@ const registered = (hash: string): string =>
 const hash = createHash('sha1').update(registered('')).digest('hex').slice(0, 16)
 
 /** For FCALL: functions that are made once, when it is loaded. Its name has the hash of its text, so that versions run side by side. */
-export const library: string = `#!lua name=redrive_${hash}\n${registered(hash)}`
-export const functionOf = ({ name }: Script): string => `redrive_${name}_${hash}`
+export const library: { readonly hash: string; readonly source: string } = {
+  hash,
+  source: `#!lua name=redrive_${hash}\n${registered(hash)}`,
+}
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
 export const keysOf = (name: string): readonly string[] =>

@@ -20,17 +20,7 @@ import {
 import { hintsIn } from './hints.ts'
 import { Packer } from './packed.ts'
 import { type Arg, isAnswer, type RedisPort, type Reply } from './port.ts'
-import {
-  COMMANDS,
-  controlScript,
-  functionOf,
-  keysOf,
-  LAYOUT,
-  library,
-  RIGHTS,
-  readScript,
-  type Script,
-} from './scripts.ts'
+import { COMMANDS, controlScript, keysOf, LAYOUT, library, RIGHTS, readScript, type Script } from './scripts.ts'
 import type { Kept, Shared } from './task.ts'
 import { tagIn } from './task.ts'
 
@@ -220,7 +210,9 @@ export class Session {
     const given = [String(this.keys.length), ...this.keys, ...args]
     const send: Send = (command, name) => port.call(command, [name, ...given], key)
     try {
-      const answer = this.#hasFunctions ? await this.#called(port, send, functionOf(script)) : undefined
+      const answer = this.#hasFunctions
+        ? await this.#called(port, send, `redrive_${script.name}_${library.hash}`)
+        : undefined
       return answer ?? (await evaluated(send, script))
     } catch (error) {
       throw await this.#explained(error)
@@ -247,7 +239,7 @@ export class Session {
   /** Loads the library. Says whether it is there now: there may be no right to do so, or no room. */
   async #loads(port: RedisPort): Promise<boolean> {
     try {
-      await port.call('FUNCTION', ['LOAD', library], this.keys[0] as string)
+      await port.call('FUNCTION', ['LOAD', library.source], this.keys[0] as string)
       return true
     } catch (error) {
       if (!isAnswer(error) || isRefused(error)) throw error

@@ -25,11 +25,6 @@ local function keeperOf(key, tag)
   end
 end
 
-local function printOf(id)
-  if not prints[id] then prints[id] = sub(call('HGET', R, id) or '', 1, 16) end
-  return prints[id]
-end
-
 local function startsNow(row, dueIn, batch)
   local lane = laneOf(row)
   return batch.leases == 1 and row.behind == 0 and dueIn <= 0 and isReadable(row) and not isLate(row) and not isSpent(row)
@@ -50,7 +45,8 @@ local function take(at, batch)
   local rowKeeper = keeperOf(key, tag)
   if rowKeeper then
     if not isReadable(rowKeeper) then return answer(UNREADABLE, rowKeeper.id) end
-    return answer(printOf(rowKeeper.id) == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
+    local known = prints[rowKeeper.id] or sub(call('HGET', R, rowKeeper.id) or '', 1, 16)
+    return answer(known == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
   end
   -- of one that is exempt it has 2 more
   local quota = everyone and tells < 2 and quotaOf[tag]
