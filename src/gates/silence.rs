@@ -27,6 +27,7 @@ pub(crate) struct Silence {
 
 impl Silence {
     /// The server has answered an attempt, whatever it said.
+    // inlined, it would stand in each of its callers, and a page would load it as often
     #[inline(never)]
     pub fn hear(&mut self, at: Millis) {
         if at <= self.answered_at {

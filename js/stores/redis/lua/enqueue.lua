@@ -5,9 +5,10 @@
 -- the owner of its lease, and of each of its tasks: fixed part and id, lane, home, record, headers with a small body, large body,
 -- and each log with a byte that says whether it was sent.
 -- Answer: state, a packed answer for each batch and task, hints. 'REDRIVE_RECORDS': a record of a tag is not here.
+
 -- A task's fixed part, and where it has the count of logs, with the key behind it, and the id.
 local FIXED, LOGS_AT, ID_AT = '>I2BBBI5ddddI4dddI4I4dI4c16c16c16', 87, 139
--- `quotaOf`: the room of each principal that has a quota, by its tag.
+-- `quotaOf`: the room of each principal that has a quota, by its tag. `prints`: the first bytes of records that were compared, by the id of their task.
 local quotaOf, prints
 do --@ fresh
   quotaOf, prints = {}, {}
@@ -45,8 +46,8 @@ local function take(at, batch)
   local rowKeeper = keeperOf(key, tag)
   if rowKeeper then
     if not isReadable(rowKeeper) then return answer(UNREADABLE, rowKeeper.id) end
-    local known = prints[rowKeeper.id] or sub(call('HGET', R, rowKeeper.id) or '', 1, 16)
-    return answer(known == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
+    prints[rowKeeper.id] = prints[rowKeeper.id] or sub(call('HGET', R, rowKeeper.id) or '', 1, 16)
+    return answer(prints[rowKeeper.id] == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
   end
   -- of one that is exempt it has 2 more
   local quota = everyone and tells < 2 and quotaOf[tag]

@@ -13,16 +13,15 @@
 -- Rows and lanes are read, changed in Lua, and written at the end (`flush`), so that a script that fails in between
 -- has written nothing. Numbers are big-endian and instants are not negative: bytes compare as the numbers do.
 --
--- Functions of a library are made once and outlive a call: what belongs to one call, and what a server lacks while a library is loaded, is set
--- in a block `do --@ fresh`, with which each call begins; its work stands in `do --@ main` (see scripts.ts).
+-- Functions of a library are made once and outlive a call. Blocks `do --@ fresh` set what belongs to one call, and what a server lacks while a
+-- library is loaded: each call begins with them, and then does `do --@ main` (see scripts.ts).
 local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, Og, Un, Sh, Wt, Ls, Dc, Ec, C
 local call, pack, unpacked, sub, max, min, concat, NONE
 local huge, NAN = 1 / 0, 0 / 0
 -- values handed to one command: Lua's stack holds no more than 8,000
 local MOST = 4000
 
--- A list and `G.name` an index of it, which the build puts in, as `S` and rows are: a table with forty names costs six times as much to
--- make.
+-- G, S and each row are lists, and `G.name` is an index that the build puts in: a table with forty names costs six times as much to make.
 --@ G: layout clock schema sender capacity capacityBytes maxHold terminalMs maxTerminal deadMs maxDead everyone
 local G, given
 do --@ fresh
@@ -63,8 +62,8 @@ do --@ fresh
 end
 
 -- Changes of hashes and sorted sets, by key. Each field and member is named once between two writes, but for those of
--- `keep`, of which the last word counts (false: none). `scores`: Redis writes out a number each time it is handed one, and most of a step's
--- are the same. `hints`: what other processes are told, a byte of the kind, and the id of a task or nothing.
+-- `keep`, of which the last word counts (false: none). `scores`: Redis formats a number with each command that has it, and most of a
+-- step's are the same. `hints`: what other processes hear, a byte of the kind, and the id of a task or nothing.
 local sets, removals, places, unplaces, kept, scores, hints, hinted
 do --@ fresh
   sets, removals, places, unplaces, kept, scores, hints, hinted = {}, {}, {}, {}, {}, {}, {}, {}

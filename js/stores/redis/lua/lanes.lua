@@ -204,7 +204,7 @@ local function besideAs(lane, key, member)
   return key == Q and lane.line == everyone and string.byte(member) == 1 and '\2' .. originOf(lane.name) .. '\0' .. member
 end
 
--- How many places an origin has won since Og was written, or lost.
+-- Writes how many places each origin has won, or lost, since Og was written.
 local function countOrigins()
   local origins = gained
   gained = {}
