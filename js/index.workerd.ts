@@ -26,6 +26,7 @@ const source: EngineSource = async () => engine
  * const response = await queue.fetch('https://api.example.com/orders', { method: 'POST', body: 'A-1' })
  *
  * @example
+ * // in a page; elsewhere give a `store`
  * const queue = new RetryQueue({ durable: true, principal: 'user-4711' })
  * const { taskId } = await queue.enqueue('/api/reports', { method: 'POST', body: 'all is well' })
  */

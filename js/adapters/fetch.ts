@@ -2,6 +2,7 @@
 
 import type { RedriveResponse } from '../api/mark.ts'
 import { isStream, partsOf, passesThrough, type RedriveInit } from '../call/read-fetch.ts'
+import { marking } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { RequestLike } from '../platform/web.ts'
 import { internalsOf } from '../queue/internals.ts'
@@ -46,8 +47,8 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
   const { given, settings } = internalsOf(queue).host
   const original = globalThis.fetch
   const own = settings.fetch
-  // a mock around this one may pass on a Request that nothing marks as the queue's
-  if (!given.fetch) settings.fetch = original.bind(globalThis)
+  // a mock around this one may pass on a Request that nothing marks as the queue's; the original may be that of another `installFetch`
+  if (!given.fetch) settings.fetch = marking(original)
   let active = true
   const installed: typeof fetch = async (input: RequestLike, init?: RedriveInit) => {
     // a Request's own body is no stream of its caller's: it is read, as by fetch
@@ -68,6 +69,7 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
 function completer(queue: RetryQueue, call: string, { match, ...defaults }: FetchOptions) {
   const { host } = internalsOf(queue, call)
   host.checks?.call(defaults)
+  host.checks?.match(match)
   return (input: RequestLike, given: RedriveInit | null | undefined): RedriveInit => {
     const init = given ?? {}
     const redrive = init.redrive ?? {}

@@ -71,7 +71,7 @@ function answer(context: Context, { status, headers, body }: Reply): void {
 /** Reads a copy, which is here before a handler has failed: a stream that was read cannot be copied any more. */
 async function bodyOf(request: Request, most: number): Promise<BodyReading> {
   if (request.method === 'GET' || request.method === 'HEAD' || request.body === null) return NO_BODY
-  if (request.bodyUsed) return { lacks: 'not_captured' }
+  if (request.bodyUsed || request.body.locked) return { lacks: 'not_captured' }
   if (Number(request.headers.get('content-length')) > most) return { lacks: 'too_large' }
   const bytes = await readBody(request.clone(), most, null).catch(() => undefined)
   if (bytes === undefined) return { lacks: 'cut_off' }

@@ -43,8 +43,7 @@ export interface Labels {
 
 /**
  * Why a call whose first attempt failed for a transient reason was not tried again, and no task was made of it. 'key_origin_missing': its origin is not in
- * `idempotency.origins`. 'not_idempotent': its method is unsafe and it has no key. 'body_too_large': over `maxBodyBytes`. 'not_durable': enqueued
- * in a durable queue that cannot store it. 'queue_full': see `capacity`. 'core_unavailable': the core is not loaded, or not yet.
+ * `idempotency.origins`. 'not_idempotent': its method is unsafe and it has no key. 'body_too_large': over `maxBodyBytes`. 'not_durable': deferred in a durable queue that cannot store it. 'queue_full': see `capacity`. 'core_unavailable': the core is not loaded, or not yet.
  */
 export type NotRetriedReason =
   | 'key_origin_missing'
@@ -65,7 +64,7 @@ export interface RetryTask extends Labels {
   readonly method: string
   /** Only names on the list of headers that may be stored, in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Names of headers that are on no list: sent from memory, their values never shown or stored. */
+  /** Names of credentials, and of headers that are on no list: sent from memory, their values never shown or stored. */
   readonly withheldHeaders: readonly string[]
   /** Absent: no body. */
   readonly bodyRef?: string

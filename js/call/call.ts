@@ -7,6 +7,7 @@ import type { PolicyPair } from '../options/policy.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { OptionsContext } from '../options/task-policies.ts'
+import type { Within } from '../platform/async-context.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { FetchTransport } from './fetch-transport.ts'
 import { readKey } from './key.ts'
@@ -84,6 +85,8 @@ export interface Call {
   nth?: number
   /** Gives up the place among the attempts that count, where it has one. `sent`: the attempt was made. */
   leave?: (sent: boolean) => void
+  /** The asynchronous context that it was made in, where there is one. */
+  within?: Within | undefined
   /** Its options passed the checks; false: those had not come yet. */
   readonly isChecked: boolean
   /** Made of a stored task: headers that were not stored are missing. */

@@ -10,10 +10,10 @@ import { systemClock } from '../platform/clock.ts'
 import { acceptedForm } from './accepted.ts'
 import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
-import { bodyLetGo, cancel, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
+import { bodyLetGo, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
 import { copyOf, FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { isOwnError } from './own-error.ts'
-import { KEPT_BYTES } from './read-body.ts'
+import { cancelBody, KEPT_BYTES } from './read-body.ts'
 import { assertMaySend, becomesGet, dropBody, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
 import {
   type Acceptance,
@@ -173,6 +173,15 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     this.becameGet = becameGet
   }
 
+  override header(name: string): string | null {
+    try {
+      return super.header(name)
+    } catch {
+      // read inside the core's calls, where an error of the user's own would count as the core's
+      return null
+    }
+  }
+
   eachHeader(take: (name: string, value: string) => void): void {
     const { headers }: { readonly headers?: Partial<Headers> } = this.response
     if (headers?.forEach) {
@@ -231,9 +240,8 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     this.#body = 'gone'
     this.#rest?.stop()
     // a copy of it that no listener reads
-    if (this.#copy?.body) void cancel(this.#copy.body)
-    if ('cancel' in body) void cancel(body)
-    else (body as { destroy?(): void }).destroy?.()
+    cancelBody(this.#copy?.body)
+    cancelBody(body)
   }
 }
 

@@ -40,8 +40,9 @@ export class FetchAnswer implements Answer {
   readonly status: number
   readonly redirectRefused: boolean = false
 
-  /** Throws where a `fetch` of the user's own gives nothing. */
+  /** Throws where a `fetch` of the user's own gives nothing, or what stands for a lost connection. */
   constructor(response: Response) {
+    if (response.type === 'error') throw new TypeError('no answer')
     this.response = response
     this.status = response.type === 'opaque' ? 200 : response.status
   }

@@ -21,6 +21,8 @@ export interface Parting {
   last?: Finished
   /** That attempt is waited for, however long it takes. */
   isPatient?: boolean
+  /** The core has the attempt: others may wait for its answer, too. */
+  isTaken?: boolean
 }
 
 /** `work`, for as long as its caller waits: until an abort, and for `ms` at most; undefined: any time. */
@@ -34,6 +36,7 @@ export function whileThere<T>(
   const { signal } = call
   let disarm: (() => void) | undefined
   let unlisten: (() => void) | undefined
+  let given: unknown
   const told = new Promise<T>((resolve, reject) => {
     const leave = (reason: unknown) => {
       call.isLeft = true
@@ -43,26 +46,32 @@ export function whileThere<T>(
       if (parting.isPatient) return
       const error = new RedriveError('WAIT_EXCEEDED', `${call.method} ${call.origin}: its waitMs is over`)
       leave(error)
-      const give = async () => deliver(parting.last ?? { answer: null, error }, { reason: 'wait_exceeded' }) as T
+      const give = async () => {
+        const last = deliver(parting.last ?? { answer: null, error }, { reason: 'wait_exceeded' })
+        given = last
+        return last as T
+      }
       resolve(give())
     }
     const onAbort = () => {
       const reason: unknown = signal?.reason
       if (!call.options.detach) {
         leave(reason)
-        parting.last?.answer?.discard()
+        if (!parting.isTaken) parting.last?.answer?.discard()
       }
       reject(reason)
     }
-    if (ms !== undefined && ms < MAX_TIMER_MS) disarm = clock.after(ms + GRACE_MS, onTime)
-    if (signal) unlisten = whenAborted(signal, onAbort)
     work
       .then((late) => {
         resolve(late)
         // a stream that has no reader any more gives its connection back
-        if (signal?.aborted) cancelBody((late as Partial<Response> | undefined)?.body)
+        if ((call.isLeft || signal?.aborted) && late !== given)
+          cancelBody((late as Partial<Response> | undefined)?.body)
       })
       .catch(reject)
+    if (ms !== undefined && ms < MAX_TIMER_MS) disarm = clock.after(ms + GRACE_MS, onTime)
+    // last: what is no signal throws
+    if (signal) unlisten = whenAborted(signal, onAbort)
   })
   const end = () => {
     disarm?.()

@@ -26,8 +26,9 @@ const WORDS = [
   /^more than \d+ redirects/,
 ]
 
-/** The causes that undici gives for a URL that it does not send to, and for redirects that it does not follow. */
-const REFUSED_URL = /^(bad port|unknown scheme|invalid (url|method|path)|unexpected redirect|redirect count exceeded)/i
+/** The causes that undici gives for a URL that it does not send to, for redirects that it does not follow, and for an answer that is not the one asked for. */
+const REFUSED_URL =
+  /^(bad port|unknown scheme|url scheme must|invalid (url|method|path)|unexpected redirect|redirect count exceeded|integrity mismatch)/i
 
 /** Whether an error is one of the caller's own making, which no repeat mends. */
 export function isOwnError(error: unknown): boolean {

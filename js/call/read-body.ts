@@ -51,7 +51,14 @@ export async function readBody(
   return bytes
 }
 
+/** A stream, or whatever a `fetch` of the user's own gives for a body: node-fetch gives a stream of Node. */
+export interface AnyBody {
+  cancel?(reason?: unknown): Promise<unknown>
+  destroy?(): void
+}
+
 /** Cancels a stream. One that has broken off refuses, which is of no concern any more. */
-export function cancelBody(stream: Pick<ReadableStream, 'cancel'> | null | undefined, reason?: unknown): void {
-  stream?.cancel(reason).catch(() => {})
+export function cancelBody(stream: AnyBody | null | undefined, reason?: unknown): void {
+  if (stream?.cancel) stream.cancel(reason).catch(() => {})
+  else stream?.destroy?.()
 }

@@ -218,7 +218,7 @@ export class StorePlace implements StoredPlace {
     if (isOver && own.outcome !== OUTCOME_RELEASED) return deliver(own)
     if (!record) throw notFound(taskId)
     const same = state.taskOf(record)
-    const joined = joinTask(this.#runner, same, call, own, terms.createdAt)
+    const joined = joinTask(this.#runner, same, call, own, terms.createdAt, (reason) => this.#abort(same, reason))
     callers.follow(same)
     return joined
   }

@@ -16,7 +16,7 @@ import { assertNotAborted } from '../platform/abort.ts'
 import { within } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredSide } from '../runner/stored.ts'
-import { answer, cancelled, detachCaller, outcomeOf } from '../tasks/callers.ts'
+import { abandonOwn, answer, cancelled, outcomeOf, rejectCallers } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { Leadership } from './leadership.ts'
@@ -222,6 +222,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     this.leave(task)
+    abandonOwn(task)
     this.state.seen.delete(task.taskId)
     this.#starter.forgetCarry(task.taskId)
     // those whose attempts were cut off end CANCELLED
@@ -327,15 +328,16 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   async cancel(taskId: string, reason: unknown = cancelled()): Promise<'cancelled' | 'requested' | 'gone'> {
     const { store } = this.state
-    const said = await store.cancel(taskId)
+    let said = await store.cancel(taskId)
     const task = this.state.find(taskId)
     if (said === 'requested') {
-      if (task) detachCaller(task)?.reject(reason)
+      if (task) rejectCallers(task, reason)
       if (task?.lease) this.abort(task, reason)
     } else if (said === 'cancelled') {
       const record = await store.get(taskId)
       const ended = this.state.find(taskId) ?? (record && this.state.taskOf(record))
-      if (ended) detachCaller(ended)?.reject(reason)
+      if (ended) rejectCallers(ended, reason)
+      if (ended && abandonOwn(ended, reason)) said = 'requested'
       if (ended) this.end(ended, 'CANCELLED')
       // also where nothing may start: it may have been the last
       this.loop.requestTurn()

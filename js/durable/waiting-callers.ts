@@ -11,8 +11,7 @@ import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { ExhaustedReason } from '../api/task.ts'
 import { SettledElsewhereError } from '../api/task-errors.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
-import type { Waiter } from '../tasks/course.ts'
+import { ANSWERED, answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Leadership } from './leadership.ts'
 import type { Endings, StoredState } from './state.ts'
@@ -21,8 +20,6 @@ import type { Endings, StoredState } from './state.ts'
 const OWN_LOOK_MS = 10_000
 /** A store that takes longer to end a task keeps its caller no longer. */
 const TELL_MS = 20
-/** In place of a caller who was answered. */
-const ANSWERED: Waiter = { resolve() {}, reject() {} }
 /** Tasks without a caller, which are here for what of them is not stored, are looked at this often, some at a time. */
 const SWEEP_MS = 60_000
 const SWEEP_SIZE = 100

@@ -50,6 +50,8 @@ export interface Checks {
   /** An object that has a call's options inside, and none of them beside it. */
   beside(init: object): void
   listener(event: string, listener: unknown): void
+  /** The `match` of a `fetch`. */
+  match(match: unknown): void
   subscribe(listener: unknown, options: SubscribeOptions): void
   principal(principal: string | null, options: SwitchOptions, durable: boolean): void
   /** The scope of `pause` or `resume`. */
@@ -78,6 +80,8 @@ export const CHECKS: Checks = {
     if (!names.includes(event)) throw new TypeError(`on('${event}'): no such event; ${meant(event, names)}`)
     follow(`on('${event}')`, listener, fn)
   },
+
+  match: (match) => check('redrive', { match }, { match: fn }),
 
   subscribe(listener, options) {
     follow('subscribe', listener, fn)

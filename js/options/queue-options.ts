@@ -229,13 +229,15 @@ export type Marked = RequestInit & { readonly [OWN]?: true }
 /** The global fetch of each moment: mocks and tracers may replace it later. The first one sends what has come back. */
 function globalFetch(): typeof fetch {
   const first = globalThis.fetch
-  return (input, init: Marked = {}) => {
-    if (init[OWN]) return first(input, init)
-    // an init of a class, which only a call that passes through has, would lose its parts
-    const isPlain = init.constructor === Object
-    return globalThis.fetch(input, isPlain ? ({ ...init, [OWN]: true } as Marked) : init)
-  }
+  const marked = marking((input, init) => globalThis.fetch(input, init))
+  return (input, init: Marked = {}) => (init[OWN] ? first : marked)(input, init)
 }
+
+/** A fetch that marks what it sends as a queue's. An init of a class, which only a call that passes through has, would lose its parts. */
+export const marking =
+  (send: typeof fetch): typeof fetch =>
+  (input, init = {}) =>
+    send(input, init.constructor === Object ? ({ ...init, [OWN]: true } as Marked) : init)
 
 /** An option given as undefined is one that is not given. */
 export function defined<T extends object>(given: T): T {

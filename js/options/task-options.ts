@@ -22,7 +22,7 @@ export interface TaskOptions extends RetryHooks {
    * 'await' settles with the final outcome, within `waitMs`; 'defer' with the first attempt's answer or, if that fails or takes longer
    * than `waitMs`, with a 202. An answer that no retry can follow is returned as it is. The 202 comes as soon as the task is held: its body and
    * the headers `redrive-task-id` and `redrive-durability` say which task, and where it is kept. An attempt that is under way then goes
-   * on, and its answer counts. @default 'await'
+   * on, and its answer counts. @default 'await'; in a Worker none: a write that keeps failing moves to its object
    */
   readonly mode?: 'await' | 'defer'
   /**

@@ -101,7 +101,11 @@ export function checkInit(
   if (typeof init !== 'object' || '0' in init) {
     throw new TypeError("expected an object such as { method: 'POST', body } after the URL, got text or a list")
   }
-  const { body } = init
+  const { body, signal } = init
+  // its words are those of fetch's own error in no engine, and a task may have been made by then
+  if (signal && !('addEventListener' in Object(signal))) {
+    throw new TypeError(`signal: expected an AbortSignal, such as controller.signal, got ${show(signal)}`)
+  }
   // that of a Request is a method
   if (init.json && typeof init.json !== 'function' && !body) {
     throw new TypeError('json: enqueue alone takes it; give body: JSON.stringify(value) and its content-type')

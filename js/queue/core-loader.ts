@@ -140,6 +140,11 @@ export const loadCore: MakeLoader = (source, host) => {
   // tasks that an earlier process left in the store wait for a process that opens it
   const load = (): void => void (durable ? core.open() : prefetch())
 
+  let listenOnce = () => {
+    listenOnce = () => {}
+    listen(globalThis, 'online', load, signal)
+  }
+
   const failed = (error: unknown): undefined => {
     if (signal.aborted) return
     const why = `the core could not be loaded (${error}): calls are plain fetch`
@@ -149,7 +154,7 @@ export const loadCore: MakeLoader = (source, host) => {
     if (failure.code !== 'core_unreachable') return
     // the next failed call asks again; before that the network coming back does, and time where a store may hold tasks
     core.starting = undefined
-    listen(globalThis, 'online', load, signal)
+    listenOnce()
     if (!durable && !isPage()) return
     disarm()
     disarm = clock.after(waitMs, load, true)

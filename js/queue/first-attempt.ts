@@ -80,6 +80,7 @@ export async function firstAttempt(call: Call, parting: Parting, host: QueueCont
       throw error
     })
     .finally(stop)
+  parting.isTaken = !!manager
   return manager
     ? manager.admission.afterFailure(call, finished, createdAt)
     : deliver(finished, { reason: 'core_unavailable' })

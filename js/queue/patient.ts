@@ -8,6 +8,7 @@ import type { Call } from '../call/call.ts'
 import type { Answer } from '../call/transport.ts'
 import { FLAG_REPLAYABLE, OP_LASTS } from '../core/codes.ts'
 import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
+import { keepContext, OUTSIDE } from '../platform/async-context.ts'
 import { FOREVER, systemClock, timeoutError } from '../platform/clock.ts'
 import { isPage } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
@@ -23,7 +24,7 @@ interface Answers {
   count: number
 }
 
-/** Loads the core, and has it asked before a first attempt is given up. */
+/** Loads the core, has it asked before a first attempt is given up, and each task sent in the context of its call. */
 export const patientLoader: MakeLoader = (source, host) => {
   const core = loadCore(source, host)
   const byOrigin = new Map<string, Answers>()
@@ -35,8 +36,10 @@ export const patientLoader: MakeLoader = (source, host) => {
     byOrigin.set(origin, answers)
     return answers
   }
-  if (!isPage())
-    host.patient = (call, createdAt) => new PatientClock(host, core, answersOf(call.origin), call, createdAt)
+  if (isPage()) return core
+  host.keepContext = keepContext
+  host.outside = OUTSIDE
+  host.patient = (call, createdAt) => new PatientClock(host, core, answersOf(call.origin), call, createdAt)
   return core
 }
 

@@ -102,7 +102,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Sends a request as the global `fetch` does, and again if it fails for a passing reason: up to 12 attempts within 30 s (`waitMs`).
+   * Sends a request as the global `fetch` does, and again if it fails for a passing reason: up to 12 attempts within 30 s (`waitMs`); in a page a
+   * write to another origin only if `idempotency.origins` lists that.
    * Resolves with the server's answer, whatever its status, or rejects with the error that `fetch` would have thrown. A call that
    * was given up ends with its last answer or error, which then has `redrive: { taskId, reason }`.
    *
@@ -127,7 +128,7 @@ export class RetryQueue implements AsyncDisposable {
    * it; until then an abort of `init.signal` or the end of a `waitMs` rejects, and ends what the store has of the call.
    *
    * @example
-   * const { taskId } = await queue.enqueue('/api/reports', { method: 'POST', body: 'all is well' })
+   * const { taskId } = await queue.enqueue('https://api.example.com/reports', { json: { ok: true } })
    * const { task } = await queue.result(taskId)
    */
   async enqueue(input: RequestLike, init?: EnqueueInit): Promise<EnqueueReceipt> {
@@ -172,7 +173,10 @@ export class RetryQueue implements AsyncDisposable {
     return (await this.#running()).result(taskId, scope)
   }
 
-  /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
+  /**
+   * PENDING: CANCELLED at once; 'requested' where the first attempt of its deferred call is under way, which is aborted. IN_FLIGHT: aborted; a success
+   * still counts, anything else is CANCELLED.
+   */
   async cancel(taskId: string, scope?: ScopeOptions): Promise<'cancelled' | 'requested' | 'gone'> {
     return this.#ask((manager) => manager.cancel(taskId, scope), 'gone', true)
   }

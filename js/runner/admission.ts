@@ -89,6 +89,7 @@ export class Admission {
     const { host } = this.#runner
     const taskId = this.#nextTaskId(host.now())
     host.onTask?.(call, taskId)
+    call.within = host.keepContext?.()
     return new Task(taskId, createdAt, call)
   }
 
@@ -137,8 +138,7 @@ export class Admission {
     const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
     const isKept = this.#isKept(call)
     const mustWait = isKept || isHeldBack(call, createdAt, this.#runner) || !entersLimits(call, this.#runner)
-    // one of an order waits for its turn, one that is kept has no caller that waits; of any other the core says at once
-    // whether the wait is too long for its caller
+    // one of an order waits for its turn, one that is kept has no caller that waits; of any other the core says at once whether the wait is too long
     const asks = mustWait && !isKept && call.options.orderKey === undefined
     return this.#take({ call, own, terms: termsOf(call, createdAt), asks, mustWait })
   }
@@ -233,7 +233,8 @@ export class Admission {
   }
 
   #joinLive(same: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): EarlyAnswer | undefined {
-    return isLive(same) ? { answer: joinTask(this.#runner, same, call, own, createdAt) } : undefined
+    const cancel = (reason: unknown) => void this.#runner.cancel(same, reason)
+    return isLive(same) ? { answer: joinTask(this.#runner, same, call, own, createdAt, cancel) } : undefined
   }
 
   #isTransient(call: Call, finished: Finished<RepeatAnswer>): boolean {

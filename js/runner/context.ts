@@ -10,6 +10,7 @@ import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Checks } from '../options/checks.ts'
 import type { RetryQueueOptions, Settings } from '../options/queue-options.ts'
+import type { Within } from '../platform/async-context.ts'
 import type { Instant } from '../platform/clock.ts'
 import type { Draw } from '../platform/random.ts'
 import type { Ruling } from '../tasks/ruling.ts'
@@ -57,6 +58,10 @@ export interface QueueContext {
   readonly counts: Counts
   /** The clock by which the limit of a caller's own first attempt is over. Absent: the queue's own. */
   patient?(call: Call, createdAt: number): AttemptClock
+  /** Keeps the asynchronous context of its caller, who makes a task. Absent where there are none. */
+  keepContext?(): Within | undefined
+  /** The context of a task whose call was made in another process. */
+  outside?: Within | undefined
   /** Makes an attempt of a call, the caller's own or a replay, by `run`, with what adapters do around it. Absent: none watches attempts. */
   watched?(call: Call, plan: AttemptPlan, run: () => Promise<Finished>): Promise<Finished>
   /**

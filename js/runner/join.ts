@@ -7,6 +7,7 @@ import { putAside } from '../call/discard.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { promote } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Runner } from './runner.ts'
 import type { Terms } from './stored.ts'
@@ -15,13 +16,14 @@ import type { Terms } from './stored.ts'
 export const isImpatient = (reason: string): boolean =>
   /^(wait_exceeded|circuit_open|max_attempts|closed)$/.test(reason)
 
-/** `own`: the caller's own attempt, made or given back unsent. */
+/** `own`: the caller's own attempt, made or given back unsent. `cancel`: ends a task whose last caller has left. */
 export function joinTask(
   runner: Runner,
   task: Task,
   call: Call,
   own: Finished<RepeatAnswer>,
   createdAt: number,
+  cancel: (reason: unknown) => void,
 ): Promise<unknown> {
   const { now, settings } = runner.host
   const { signal, waitMs } = call
@@ -43,7 +45,13 @@ export function joinTask(
       settle(value)
     }
     const joined = { resolve: settledBy(resolve), reject: settledBy(reject) }
-    const onAbort = () => joined.reject(signal?.reason)
+    const isCaller = () => task.waiter === joined
+    const onAbort = () => {
+      const { reason } = signal as AbortSignal
+      const leaves = isCaller()
+      joined.reject(reason)
+      if (leaves && !promote(task)) cancel(reason)
+    }
     const wait = () => {
       const leftMs = createdAt + waitMs - now()
       disarm = settings.clock.after(Math.max(0, leftMs), giveUp)
@@ -52,6 +60,7 @@ export function joinTask(
       // a timer holds 24.8 days at most and may wake early
       if (now() < createdAt + waitMs) return wait()
       leave()
+      if (isCaller() && !promote(task)) cancel(undefined)
       if (own.outcome === OUTCOME_RELEASED) {
         const words = `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}; queue.result(taskId) tells how it ends`
         reject(new RedriveError('WAIT_EXCEEDED', words))

@@ -204,7 +204,7 @@ export class TaskManager {
     let cleared = 0
     for (const task of this.runner.tasks) {
       const waits = task.status === 'PENDING' && isInScope(of, task)
-      if (waits && this.runner.cancel(task, cancelled()) === 'cancelled') cleared++
+      if (waits && this.runner.cancel(task, cancelled()) !== 'gone') cleared++
     }
     return cleared + ((await this.#stored?.clear(of)) ?? 0)
   }

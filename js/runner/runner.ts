@@ -28,7 +28,7 @@ import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, reportTrimmed } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
-import { answer, detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
+import { abandonOwn, answer, link, outcomeOf, rejectCallers, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
 import { type Ruling, Rulings } from '../tasks/ruling.ts'
 import { type Confidential, secretsOf } from '../tasks/secrets.ts'
@@ -226,16 +226,17 @@ export class Runner {
     const requested = this.guard(() => this.core.call(OP_CANCEL, task.slot)) === CANCEL_REQUESTED
     // the core trapped: the task has ended already
     if (task.slot < 0) return 'gone'
-    // the caller learns at once, even while the attempt in flight still ends
-    detachCaller(task)?.reject(reason)
+    // they learn at once, even while the attempt in flight still ends
+    rejectCallers(task, reason)
     if (requested) {
       task.cancelRequested = true
       task.attempt?.abort(reason)
       return 'requested'
     }
+    const isSent = abandonOwn(task, reason)
     this.end(task, 'CANCELLED')
     this.tickSoon()
-    return 'cancelled'
+    return isSent ? 'requested' : 'cancelled'
   }
 
   /** Resolves when a task in memory is terminal. */
@@ -342,6 +343,7 @@ export class Runner {
   /** Ends a task in memory. */
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason, now: number = this.host.now()): void {
     this.#slots.remove(task)
+    abandonOwn(task)
     const isTold = task.waiter !== undefined || task.joined.length > 0
     this.registry.end(task, status !== 'EXHAUSTED' ? 'ended' : isTold ? 'told' : 'dead', now)
     this.announcer.ended(task, status, reason)

@@ -10,6 +10,7 @@ import type { RestTerms } from '../call/discard.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
+import { REST_MS } from '../call/read-body.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_OWN_ERROR, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
@@ -43,13 +44,15 @@ export interface SenderPorts extends WaitPorts {
   readonly words: (error: unknown, about: Confidential) => string
 }
 
+const MOST_REFUSED = 1_000
+
 export class Sender {
   readonly #ports: SenderPorts
-  /** Numbers of refused attempts, by their tasks, which ask for fresh credentials next. */
+  /** Numbers of refused attempts, by their tasks, which ask for fresh credentials next; the youngest of them, since a task may end without asking. */
   readonly #refused = new Map<string, number>()
   readonly #replayed = (attempt: Replay, finished: Finished<RepeatAnswer>): void => {
     const { task, call } = attempt
-    if (finished.status === 401 && attempt.overlay) this.#refused.set(task.taskId, attempt.nth)
+    if (finished.status === 401 && attempt.overlay) this.#refuse(task.taskId, attempt.nth)
     tellMaybeCors(call, finished, this.#ports.host)
     this.#ended(task, call, attempt, finished, finished.startedAt + finished.durationMs)
   }
@@ -58,8 +61,14 @@ export class Sender {
     this.#ports = ports
   }
 
-  /** `now`: where it has just been read. */
+  /** In the context of its call, and not in that of whatever has the task start now. `now`: where it has just been read. */
   start(task: Task, now?: number): void {
+    const within = task.call?.within ?? this.#ports.host.outside
+    if (within) within(() => this.#start(task, now))
+    else this.#start(task, now)
+  }
+
+  #start(task: Task, now?: number): void {
     const { host } = this.#ports
     const { settings, events } = host
     const { call } = task
@@ -80,6 +89,14 @@ export class Sender {
     const context = { attemptNumber: task.attemptNumber, signal: attempt.own, unauthorized: task.unauthorized }
     if (asks) this.#ask(task, call, attempt, context).catch((error) => this.#ports.trapped(error))
     else this.#send(task, call, attempt, context)
+  }
+
+  #refuse(taskId: string, nth: number): void {
+    this.#refused.set(taskId, nth)
+    for (const oldest of this.#refused.keys()) {
+      if (this.#refused.size <= MOST_REFUSED) return
+      this.#refused.delete(oldest)
+    }
   }
 
   async #ask(task: Task, call: Call, attempt: Replay, context: AttemptContext): Promise<void> {
@@ -131,7 +148,8 @@ export class Sender {
     if (task.lease) task.lease.isSent = true
     if (overlay) task.overlay = overlay
     // a deferred caller may be answered before the attempt has ended: that one's abort is a cancel
-    if (task.waiter && !call.options.detach && call.options.mode !== 'defer') attempt.caller = call.signal
+    if (task.waiter && !call.options.detach && call.options.mode !== 'defer' && !call.signal?.aborted)
+      attempt.caller = call.signal
     attempt.timeoutMs = limitOf(call, task.leftMs(now))
     if (host.watched) this.#sendWatched(call, attempt, host.watched)
     else attempt.begin(this.#replayed, now)
@@ -207,15 +225,15 @@ export class Sender {
 
   /** Reads a little of an answer that its task may go on from, or that no caller takes: its connection counts as in flight until then. */
   #rest(
-    { waiter, joined }: Task,
+    task: Task,
     { answer, status }: Finished<RepeatAnswer>,
     { retryableStatusCodes }: Call['policy'],
   ): Promise<void> | undefined {
-    const isTaken = waiter !== undefined || joined.length > 0
-    const isGood = status < 400 && !retryableStatusCodes.includes(status)
-    // its caller reads it
-    if (isGood && isTaken) return undefined
     const { host, restTerms } = this.#ports
+    const isTaken = task.waiter !== undefined || task.joined.length > 0
+    const isGood = status < 400 && !retryableStatusCodes.includes(status)
+    // its caller reads it, or waits no longer than the rest may take
+    if (isTaken && (isGood || task.leftMs(host.now()) <= REST_MS)) return undefined
     return answer?.rest(isTaken || (isGood && host.events.has('succeeded')), restTerms)
   }
 

@@ -12,7 +12,7 @@ import { SecretError, type SecretSource, type Secrets, SOURCES, shownSource, sou
 
 /** The value of a header, and where it is read. */
 export interface HeaderSource {
-  /** `env:NAME`, `file:PATH` or `exec:COMMAND`: see [service](https://github.com/redrive-dev/redrive/blob/main/docs/service.md). */
+  /** `env:NAME`, `file:PATH` or `exec:COMMAND`: see [sending](https://github.com/redrive-dev/redrive/blob/main/docs/service-sending.md). */
   readonly from: string
   /** Put before it, such as `Bearer `. @default nothing */
   readonly prefix?: string

@@ -46,7 +46,7 @@ export interface ReloadableOptions
 export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareOptions {
   /**
    * Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. A list of up to 64 of them are
-   * partitions, always the same in the same order: a task lies in one of them. Each keeps to its share of every limit, rounded up, and keys,
+   * partitions, always the same in the same order: a task lies in one of them. Each keeps to its share of every limit, and keys,
    * orders and circuits are each partition's own.
    */
   readonly store: TaskStore | readonly TaskStore[]

@@ -12,7 +12,7 @@ import { SecretError, type SecretSource, type Secrets, SOURCES, shownSource, sou
 
 /** Where a key is read: `whsec_…` (HMAC-SHA-256, signatures `v1`) or `whsk_…` (ed25519, `v1a`). */
 export interface SigningKeySource {
-  /** `env:NAME`, `file:PATH` or `exec:COMMAND`: see [service](https://github.com/redrive-dev/redrive/blob/main/docs/service.md). */
+  /** `env:NAME`, `file:PATH` or `exec:COMMAND`: see [sending](https://github.com/redrive-dev/redrive/blob/main/docs/service-sending.md). */
   readonly from: string
 }
 

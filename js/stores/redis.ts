@@ -55,7 +55,7 @@ export interface RedisStoreOptions {
   readonly retention?: RetentionOptions
   /**
    * Lanes of all principals take turns in one line, and each claim is for all of them: for a service that sends for many. A store whose
-   * tasks stand in the other way of the two rejects with `STORAGE_OTHER_LINE`: see [redis](https://github.com/redrive-dev/redrive/blob/main/docs/redis.md). @default false
+   * tasks stand in the other way of the two rejects with `STORAGE_OTHER_LINE`. @default false
    */
   readonly everyone?: true
 }

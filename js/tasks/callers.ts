@@ -13,6 +13,9 @@ import type { Shows } from './follow-up.ts'
 import { givenUp } from './given-up.ts'
 import type { Task } from './task.ts'
 
+/** In place of a caller who was answered before its task ended. */
+export const ANSWERED: Waiter = { resolve() {}, reject() {} }
+
 /** Detaches the caller from its task, and gives it to the code that settles its promise. */
 export function detachCaller(task: Task): Waiter | undefined {
   const { waiter } = task
@@ -20,6 +23,31 @@ export function detachCaller(task: Task): Waiter | undefined {
   task.unlink?.()
   task.unlink = undefined
   return waiter
+}
+
+/** Has one who joined wait in place of the caller. Says whether there was one. */
+export function promote(task: Task): boolean {
+  const [next, ...others] = task.joined
+  task.waiter = next
+  task.joined = others
+  return next !== undefined
+}
+
+/** Tells the caller and all who joined that the task is cancelled. */
+export function rejectCallers(task: Task, reason: unknown): void {
+  detachCaller(task)?.reject(reason)
+  for (const each of task.joined) each.reject(reason)
+}
+
+/** Ends the attempt of a deferred call that its task was to take over, and has found no place for yet. Says whether there was one. */
+export function abandonOwn({ call }: Task, reason?: unknown): boolean {
+  const own = call?.underWay
+  if (!own) return false
+  call.underWay = undefined
+  call.leave?.(false)
+  own.controller.abort(reason)
+  own.sending.then(({ answer }) => answer?.discard())
+  return true
 }
 
 /** Gives the caller the last answer, else its own last error, else `otherwise()`; without a caller, drops the answer. */
@@ -34,7 +62,7 @@ export function answer(task: Task, otherwise: () => unknown): void {
   const [waiter, ...others] = [detachCaller(task) ?? [], ...joined].flat()
   // first, while the answer's body is still unread
   for (const other of others) answerJoined(task, other, otherwise)
-  if (!waiter) {
+  if (!waiter || waiter === ANSWERED) {
     last?.answer?.discard()
     return
   }
@@ -65,15 +93,17 @@ export interface LinkActs {
   leave(): void
 }
 
-/** Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it. */
+/** Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it, or others wait for it. */
 export function link(task: Task, signal: AbortSignal, acts: LinkActs): void {
   const onAbort = () => {
-    if (!task.call?.options.detach && !task.isHandedOver) {
+    const isAlone = task.call?.options.detach || task.isHandedOver
+    if (!isAlone && task.joined.length === 0) {
       acts.cancel(signal.reason)
       return
     }
     detachCaller(task)?.reject(signal.reason)
-    acts.leave()
+    if (isAlone) acts.leave()
+    else promote(task)
   }
   if (signal.aborted) {
     onAbort()

@@ -16,7 +16,7 @@ const columns = [
     loaded: 'at once',
     by: 'every page',
     of: ({ atOnce }) => atOnce,
-    limit: 10_210,
+    limit: 10_290,
     aim: 8_000,
   },
   { what: 'in requests', loaded: 'at once', by: 'every page', of: ({ requests }) => requests, limit: 3 },
@@ -26,7 +26,7 @@ const columns = [
     loaded: 'at idle; started by the first call that fails',
     by: 'every page',
     of: ({ atIdle }) => atIdle,
-    limit: 97_200,
+    limit: 97_400,
     aim: 50_000,
   },
   {
@@ -46,7 +46,7 @@ const columns = [
   {
     what: 'a page with a principal, in all',
     of: ({ durable }) => durable.bytes,
-    limit: 155_300,
+    limit: 155_600,
     aim: 105_000,
   },
   // esbuild makes a file of what any two others share: see docs/adr/0056
@@ -66,7 +66,7 @@ const rows = [
     what: 'RetryQueue + wrapFetch',
     by: 'pages',
     source: "export { RetryQueue } from './index.page.js'; export { wrapFetch } from './fetch.js'",
-    limit: 9_150,
+    limit: 9_230,
     aim: 8_000,
   },
   {
@@ -79,13 +79,13 @@ const rows = [
     by: 'pages',
     source:
       "export { RetryQueue } from './index.page.js'; export { registerBackgroundSync } from './background-sync.js'",
-    limit: 11_350,
+    limit: 11_420,
   },
   {
     what: 'service worker, whole',
     by: 'service workers',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 168_000,
+    limit: 168_500,
   },
   {
     // all of a Worker's code; the two modules are files beside it
@@ -93,7 +93,7 @@ const rows = [
     by: 'Workers',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 107_200,
+    limit: 107_600,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server

@@ -8,6 +8,7 @@ import { instantiate } from '../../js/core/file.ts'
 import type { QueueContext } from '../../js/runner/context.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
 import { type CoreStats, heldStats } from '../../js/runner/stats.ts'
+import { API, ORDERS, setup as startQueue } from './setup.ts'
 
 const MANY = 100_000
 const NOW = 1_800_000_000_000
@@ -46,6 +47,28 @@ describe('reports that are made once', () => {
     degraded('maybe_cors', 'once more', originOf(0))
     expect(told.at(-1)).toBe('once more')
   })
+})
+
+test('of tasks that were refused with their credentials, and ended, a thousand are remembered', async () => {
+  const maps = new Set<Map<unknown, unknown>>()
+  const { set } = Map.prototype
+  const spied = vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
+    if (/^[\da-f]{8}-[\da-f]{4}-7/.test(String(key)) && typeof value === 'number') maps.add(this)
+    return set.call(this, key, value)
+  })
+  onTestFinished(() => spied.mockRestore())
+  const give = async () => ({ authorization: 'Bearer t' })
+  const { queue, clock } = await startQueue({
+    fetch: async () => new Response(null, { status: 401 }),
+    credentials: { [API]: give },
+  })
+  for (let i = 0; i < 1_100; i++) {
+    const { taskId } = await queue.enqueue(`${ORDERS}/${i}`, { method: 'POST', body: 'x' })
+    await clock.settle()
+    await queue.cancel(taskId)
+  }
+  expect(maps.size).toBeGreaterThan(0)
+  expect(Math.max(...[...maps].map(({ size }) => size))).toBeLessThanOrEqual(1_000)
 })
 
 describe('lanes', () => {

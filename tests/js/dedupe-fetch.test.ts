@@ -4,12 +4,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/file.ts'
 import type { Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
-import { IdempotencyConflictError, RetryQueue } from '../../js/index.ts'
+import { IdempotencyConflictError, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
+import { world } from './durable-setup.ts'
 import {
   closeNow,
   type Fakes,
@@ -67,6 +68,87 @@ test('an abort of the one who joined ends its waiting alone', async () => {
   await fakes.clock.advance(1_000)
   expect(first.value?.status).toBe(200)
   expect(fakes.queue.stats()).toMatchObject({ succeeded: 1, cancelled: 0 })
+})
+
+/** The same in memory and in a store: `leave` is the signal of the first. */
+async function bothIn(place: string, fetch?: typeof globalThis.fetch) {
+  const { queue, server, clock } =
+    place === 'memory' ? await setup(fetch && { fetch }) : await opened(fetch && { fetch })
+  const [leave, leaveToo] = [new AbortController(), new AbortController()]
+  server.reply(503, {}, 'first').reply(503, {}, 'second')
+  const first = watch(queue.fetch(ORDERS, post({}, { signal: leave.signal })))
+  await clock.settle()
+  const second = watch(queue.fetch(ORDERS, post({ waitMs: 60_000 }, { signal: leaveToo.signal })))
+  await clock.settle()
+  return { queue, server, clock, first, second, leave, leaveToo }
+}
+
+async function opened(options?: RetryQueueOptions) {
+  const here = world()
+  return { ...here, ...(await here.open(options)) }
+}
+
+const LEFT = new Error('left')
+
+test.for(['memory', 'a store'])(
+  'in %s: an abort of the first caller leaves the task to the one who joined',
+  async (place) => {
+    const { server, clock, first, second, leave } = await bothIn(place)
+    leave.abort(LEFT)
+    await clock.settle()
+    expect([first.error, second.state]).toEqual([LEFT, 'pending'])
+    server.reply(200, {}, 'done')
+    await clock.advance(1_500)
+    expect(await second.value?.text()).toBe('done')
+  },
+)
+
+test.for(['memory', 'a store'])(
+  'in %s: the last answer is whole for one who joined, though the first caller has left',
+  async (place) => {
+    const { queue, clock, second, leave } = await bothIn(place)
+    queue.pause()
+    leave.abort(LEFT)
+    await clock.advance(31_000)
+    expect([second.value?.status, await second.value?.text()]).toEqual([503, 'first'])
+  },
+)
+
+test.for(['memory', 'a store'])('S14 in %s: where both have left, the task is cancelled', async (place) => {
+  const { queue, server, clock, second, leave, leaveToo } = await bothIn(place)
+  leave.abort(LEFT)
+  await clock.settle()
+  leaveToo.abort(LEFT)
+  await clock.settle()
+  expect([second.error, queue.stats().cancelled]).toEqual([LEFT, 1])
+  const { hits } = server
+  await clock.advance(60_000)
+  expect(server.hits).toBe(hits)
+})
+
+test.for(['memory', 'a store'])('S14 in %s: a cancel rejects all callers alike', async (place) => {
+  const { queue, clock, first, second } = await bothIn(place)
+  const [task] = (await queue.list()).tasks
+  await queue.cancel(task?.taskId ?? '')
+  await clock.settle()
+  expect(first.error).toMatchObject({ name: 'AbortError' })
+  expect(second.error).toBe(first.error)
+})
+
+test('an abort of the first caller while an attempt is under way: it is made again for the one who joined', async () => {
+  let sent = 0
+  const heeding = (_: unknown, init?: RequestInit) =>
+    new Promise<Response>((resolve, reject) => {
+      const nth = ++sent
+      if (nth !== 3) return resolve(new Response(`${nth}`, { status: nth < 3 ? 503 : 200 }))
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+    })
+  const { clock, first, second, leave } = await bothIn('memory', heeding as typeof fetch)
+  await clock.advance(1_000)
+  expect(sent).toBe(3)
+  leave.abort(LEFT)
+  await clock.advance(5_000)
+  expect([first.error, await second.value?.text()]).toEqual([LEFT, '4'])
 })
 
 test('the one who joined waits no longer than its own waitMs, and has its own answer then', async () => {

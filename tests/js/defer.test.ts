@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TaskOptions } from '../../js/index.ts'
+import type { RetryQueueOptions, TaskOptions } from '../../js/index.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
@@ -81,3 +81,37 @@ test('an origin that asked to wait gets deferred calls later: 202 without an att
   await clock.advance(12_000)
   expect(server.hits).toBe(3)
 })
+
+test.for(['memory', 'a store'] as const)(
+  'S14 in %s: a task whose first attempt is under way and has no place yet is cancelled with it',
+  async (place) => {
+    const cancelled: string[] = []
+    const aborted: unknown[] = []
+    let give = (_: Response) => {}
+    // heeds no signal, as some do not
+    const fetch = (_: unknown, init?: RequestInit) => {
+      init?.signal?.addEventListener('abort', () => aborted.push(init.signal?.reason))
+      return new Promise<Response>((resolve) => (give = resolve))
+    }
+    const { queue, clock } = place === 'memory' ? await setup({ fetch }) : await opened({ fetch })
+    queue.pause()
+    const response = watch(queue.fetch(ORDERS, { method: 'POST', redrive: { mode: 'defer', waitMs: 200 } }))
+    await clock.advance(300)
+    const taskId = response.value?.headers.get('redrive-task-id') ?? ''
+    expect((await queue.get(taskId))?.status).toBe('PENDING')
+    const said = watch(queue.cancel(taskId))
+    await clock.settle()
+    expect(said.value).toBe('requested')
+    expect(aborted).toHaveLength(1)
+    expect((await queue.get(taskId))?.status).toBe('CANCELLED')
+    give(new Response(new ReadableStream({ cancel: () => void cancelled.push('body') })))
+    await clock.settle()
+    expect(cancelled).toEqual(['body'])
+  },
+)
+
+async function opened(options: RetryQueueOptions) {
+  const { open, clock } = world()
+  const { queue } = await open(options)
+  return { queue, clock }
+}

@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
+import { ANSWERED, answer } from '../../js/tasks/callers.ts'
+import type { Task } from '../../js/tasks/task.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { deferred, markOf, ORDERS, watch } from './setup.ts'
 import { claimOf } from './store-contract/kit.ts'
@@ -52,6 +54,13 @@ test('S8 a caller whose time is up gets its last answer, and the task does not g
   queue.resume()
   await clock.advance(60_000)
   expect(server.hits).toBe(1)
+})
+
+test('S22 what comes for a caller who was answered already is dropped, and not given: a rejection of Axios would be heard by no one', () => {
+  const said: string[] = []
+  const last = { answer: { deliver: () => said.push('given'), discard: () => said.push('dropped') } }
+  answer({ waiter: ANSWERED, joined: [], last } as unknown as Task, () => undefined)
+  expect(said).toEqual(['dropped'])
 })
 
 test('S8 an abort by the caller rejects with its reason at once and cancels the stored task', async () => {

@@ -101,6 +101,20 @@ const passingOn =
 test.each<[what: string, install: (queue: RetryQueue) => void]>([
   ['installFetch', (queue) => void installFetch(queue)],
   [
+    'installFetch, twice',
+    (queue) => {
+      installFetch(queue)
+      installFetch(queue)
+    },
+  ],
+  [
+    'installFetch, after that of another queue',
+    (queue) => {
+      installFetch(new RetryQueue({ warn: false }))
+      installFetch(queue)
+    },
+  ],
+  [
     'installFetch, and a mock that passes on what it does not know',
     (queue) => {
       installFetch(queue)

@@ -151,6 +151,18 @@ test.each(['retry', 'timeout'])('%s, which ofetch passes on, is left to the fetc
   expect(server.hits).toBe(1)
 })
 
+test.each([new AbortController(), {}, 'signal'])(
+  'a signal that is none, %o, is refused before anything is sent or kept',
+  async (given) => {
+    const { queue, server } = await setup()
+    const init = { method: 'POST', body: 'tea', signal: given as AbortSignal }
+    for (const call of [queue.fetch(ORDERS, init), queue.enqueue(ORDERS, init), wrapFetch(queue)(ORDERS, init)]) {
+      await expect(call).rejects.toThrow('signal: expected an AbortSignal, such as controller.signal')
+    }
+    expect([server.hits, queue.stats().depth]).toEqual([0, 0])
+  },
+)
+
 test('json is for enqueue alone', async () => {
   const { queue, server } = await setup()
   const given = { method: 'POST', json: { a: 1 } } as RequestInit
@@ -212,6 +224,7 @@ test.each<[call: string, work: () => unknown]>([
     () => wrapFetch({ waitMs: 5 } as never),
   ],
   ['wrapFetch(queue): expected a RetryQueue, got function', () => wrapFetch(fetch as never)],
+  ['match: expected a function', () => wrapFetch(new RetryQueue(), { match: /api/ as never })],
   ['installFetch(queue): expected a RetryQueue, got undefined', () => installFetch(undefined as never)],
   ['attachToAxios(axios, queue): expected a RetryQueue, got undefined', () => attachToAxios(axios, undefined as never)],
   [

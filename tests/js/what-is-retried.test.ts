@@ -276,6 +276,8 @@ describe('errors', () => {
     caused('fetch failed', new Error('unknown scheme')),
     caused('fetch failed', new Error('unexpected redirect')),
     caused('fetch failed', new Error('redirect count exceeded')),
+    caused('fetch failed', new Error('integrity mismatch')),
+    caused('fetch failed', new Error('URL scheme must be a HTTP(S) scheme')),
     new TypeError('more than 20 redirects'),
     caused('fetch failed', coded('UND_ERR_INVALID_ARG')),
     caused('fetch failed', coded('UND_ERR_NOT_SUPPORTED')),

@@ -10,7 +10,7 @@ import type { EngineModule, EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { chunks } from './chunks.ts'
-import { always, closeNow, Events, forApi, heard, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { always, closeNow, Events, forApi, heard, markOf, ORDERS, PLAIN_CURVE, stub, watch } from './setup.ts'
 import { trappingAt } from './trapping.ts'
 
 /** Not imported when it is asked for: by then `freshQueue` may have made the modules anew, and a class would be two. */
@@ -40,6 +40,25 @@ test('S18 a chunk that cannot load: each call has its own answer or error, and d
   expect(events.names()).toEqual(['degraded'])
   expect(events.of('degraded')).toMatchObject([{ code: 'core_unreachable' }])
   expect(clock.timers).toBe(0)
+})
+
+test('however often the chunk cannot load, the queue listens once for the network to come back', async () => {
+  stub({ addEventListener() {}, removeEventListener() {} })
+  const spies = (['addEventListener', 'removeEventListener'] as const).map((name) =>
+    vi.spyOn(AbortSignal.prototype, name),
+  )
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { queue, server } = setup(unreachable)
+  always(server, 503, 20)
+  await queue.fetch(ORDERS)
+  // the queue's own, that of the first call among them
+  const signals = new Set(spies.flatMap((spy) => spy.mock.contexts))
+  const counts = () => spies.map((spy) => spy.mock.contexts.filter((signal) => signals.has(signal)).length)
+  const [added = 0, removed = 0] = counts()
+  for (let i = 0; i < 10; i++) await queue.fetch(ORDERS)
+  const [addedThen = 0, removedThen = 0] = counts()
+  expect(addedThen).toBeGreaterThan(added)
+  expect(addedThen - removedThen).toBe(added - removed)
 })
 
 test('S18 what needs the core says so, typed, and the rest goes on', async () => {

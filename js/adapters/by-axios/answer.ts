@@ -103,7 +103,8 @@ export class AxiosAnswer implements RepeatAnswer {
       })
       return this.#delivered
     }
-    if (this.#resting) this.#response.data = body.again()
+    // the stream that axios lays around fetch's passes no cancel on while it reads ahead
+    if (!this.#isGiven && (this.#resting || this.#response.data.getReader)) this.#response.data = body.again()
     this.#isGiven = true
     return this.#settle(redrive)
   }

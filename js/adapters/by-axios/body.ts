@@ -122,32 +122,33 @@ export class StreamedBody {
     return bytes
   }
 
-  /** The whole again as a stream of its kind: what was read, and then what comes. One that was dropped fails at its end. */
+  /** The whole as a stream of its kind: what was read, and then what comes. One that was dropped fails at its end. */
   again(): unknown {
-    const parts = this.#parts()
-    if (this.isNode) return node.process.getBuiltinModule('node:stream').Readable.from(parts, { objectMode: false })
+    const end = { done: true, value: undefined } as const
+    const next = async (): Promise<IteratorResult<Chunk, undefined>> => {
+      while (!this.#chunks.length) {
+        if (this.#isGone) throw bodyLetGo()
+        if ((await this.read()).done) return end
+      }
+      return { value: this.#chunks.shift() as Chunk }
+    }
+    if (this.isNode) {
+      // a generator would hear of it only once its read is over
+      const leave = async () => {
+        this.discard()
+        return end
+      }
+      const parts: AsyncIterable<Chunk> = { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
+      return node.process.getBuiltinModule('node:stream').Readable.from(parts, { objectMode: false })
+    }
     return new ReadableStream<Chunk>({
       async pull(controller) {
-        const { done, value } = await parts.next()
+        const { done, value } = await next()
         if (done) controller.close()
         else controller.enqueue(value)
       },
       cancel: () => this.discard(),
     })
-  }
-
-  async *#parts(): AsyncGenerator<Chunk, void> {
-    try {
-      for (let i = 0; ; i++) {
-        if (i >= this.#chunks.length) {
-          if (this.#isGone) throw bodyLetGo()
-          if ((await this.read()).done) return
-        }
-        yield this.#chunks[i] as Chunk
-      }
-    } finally {
-      this.#open().cancel()
-    }
   }
 }
 

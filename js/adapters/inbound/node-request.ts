@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import { type BodyReading, type Incoming, idOf, type Lack, NO_BODY } from './request.ts'
 
 export const MAX_BODY_BYTES: number = 2 ** 20
@@ -13,12 +14,17 @@ interface Capture {
   bytes: number
   isUnpacked: boolean
   lacks?: Lack
+  /** Ends a wait for the rest. */
+  stop?: () => void
 }
 
 const captures = new WeakMap<IncomingMessage, Capture>()
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+/** HTTP/2 has no `transfer-encoding`, and a body there need not say how long it is. */
+const hasBody = ({ headers, stream }: IncomingMessage & Partial<Pick<Http2ServerRequest, 'stream'>>): boolean =>
+  stream?.endAfterHeaders === false ||
+  headers['transfer-encoding'] !== undefined ||
+  Number(headers['content-length'] ?? 0) > 0
 
 /** Copies what arrives from now on, `maxBodyBytes` at most. */
 export function capture(request: IncomingMessage, maxBodyBytes: number): void {
@@ -36,6 +42,7 @@ export function capture(request: IncomingMessage, maxBodyBytes: number): void {
     if (captured.bytes <= maxBodyBytes) return
     captured.lacks = 'too_large'
     captured.chunks = []
+    captured.stop?.()
   }
   // waiting already, where middleware before this one took its time: taken out and put back
   const early: unknown = request.readableLength > 0 ? request.read() : null
@@ -57,23 +64,23 @@ export function captureParsed(request: IncomingMessage, bytes: Uint8Array): void
 
 /** The body, once all of it has arrived. */
 async function readingOf(request: IncomingMessage, maxBodyBytes: number): Promise<BodyReading> {
-  if (!hasBody(request)) return NO_BODY
   // where nothing has read of it yet it is not too late
   capture(request, maxBodyBytes)
   const captured = captures.get(request)
-  if (!captured) return { lacks: 'not_captured' }
-  if (!captured.isUnpacked && !captured.lacks) await arrived(request)
+  if (!captured) return NO_BODY
+  if (!captured.isUnpacked && !captured.lacks) await arrived(request, captured)
   if (captured.lacks) return { lacks: captured.lacks }
-  if (!captured.isUnpacked && !request.complete) return { lacks: 'cut_off' }
+  if (!captured.isUnpacked && (!request.complete || request.aborted)) return { lacks: 'cut_off' }
   const { chunks, bytes, isUnpacked } = captured
   return { bytes: bytes > 0 ? Buffer.concat(chunks) : null, isUnpacked }
 }
 
-/** Resolves when the rest has come, or its client has left: the handler may have failed before it read all. */
-function arrived(request: IncomingMessage): Promise<void> {
+/** Resolves when the rest has come, or is too large, or its client has left: the handler may have failed before it read all. */
+function arrived(request: IncomingMessage, captured: Capture): Promise<void> {
   if (request.complete || request.destroyed) return Promise.resolve()
   return new Promise((resolve) => {
     const done = () => resolve()
+    captured.stop = done
     request.once('end', done).once('close', done).once('error', done).resume()
   })
 }
@@ -98,7 +105,8 @@ export function incomingOf(
     target,
     headers,
     ...idOf(id),
-    isAnswered: () => response.headersSent || response.writableEnded || response.destroyed,
+    // over HTTP/2 only the request tells that its client has left
+    isAnswered: () => response.headersSent || response.writableEnded || response.destroyed || request.aborted,
     body: () => readingOf(request, maxBodyBytes),
   }
 }

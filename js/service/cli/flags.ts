@@ -97,7 +97,7 @@ export const FLAGS: FlagTable<FlagValues> = {
     group: 'Listening',
     kind: port,
     unless: 'none',
-    help: 'Second port, to which /metrics, /healthz, /readyz and the routes of admin tokens move',
+    help: 'Second port, to which probes, /metrics, /openapi.json, /ui, /operations, /pauses, /flush and bulk work on dead letters move',
   },
   ui: {
     group: 'Listening',

@@ -1,11 +1,13 @@
 /** Answers to retries by Axios: their bodies are streamed, so that one that another attempt replaces is not read to its end. xhr is run in a browser. */
 
+import { Agent } from 'node:http'
+import type { Readable } from 'node:stream'
 import axios, { type AxiosInstance, type ResponseType } from 'axios'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { attachToAxios } from '../../../js/adapters/axios.ts'
 import { RetryQueue } from '../../../js/index.ts'
 import { fakeClock } from '../../../js/testing.ts'
-import { ADAPTERS, failure, setup } from '../axios-setup.ts'
+import { ADAPTERS, failure, QUICK, setup } from '../axios-setup.ts'
 import { eventually } from '../eventually.ts'
 import { NO_GATES, watch } from '../setup.ts'
 import { hangs, serve } from './hanging-server.ts'
@@ -88,6 +90,54 @@ describe.each(ADAPTERS)('with the %s adapter', (adapter) => {
     expect(queue.stats()).toMatchObject({ depth: 0, inFlight: 0 })
   })
 
+  const answers = ([[200], [503], [503, 200], [503, 503]] as const).flatMap((statuses) =>
+    (['before it is read', 'once a part of it was read', 'while more of it is waited for'] as const).map(
+      (when) => [statuses, when] as const,
+    ),
+  )
+  test.each(answers)(
+    'the stream of the last answer of %j, let go %s, closes its connection',
+    async (statuses, when) => {
+      let hits = 0
+      const server = await serve((request, response) => hangs(statuses[hits++] ?? 500)(request, response))
+      const queue = new RetryQueue({ ...NO_GATES, policy: { ...QUICK, maxAttempts: statuses.length } })
+      onTestFinished(() => queue.close({ drainMs: 0 }))
+      const api = axios.create({ adapter, baseURL: server.url, responseType: 'stream', validateStatus: () => true })
+      attachToAxios(api, queue)
+      const { status, data } = await api.get<Stream>('/')
+      expect(status).toBe(statuses.at(-1))
+      const { read, leave } = readerOf(data)
+      if (when !== 'before it is read') expect(String(Buffer.from((await read()).value ?? []))).toBe('and then')
+      const waiting = when === 'while more of it is waited for' ? read().catch(() => {}) : undefined
+      await leave()
+      await waiting
+      await eventually(() => server.answers).toBe(0)
+      expect(hits).toBe(statuses.length)
+    },
+  )
+
+  test.each([200, 503])(
+    'a stream of a %i that is read to its end leaves its connection to the next call',
+    async (status) => {
+      // short: what is left of a long one that no caller gets is not read
+      const body = BYTES.subarray(0, 5_000)
+      const server = await serve((_, response) => response.writeHead(status).end(body))
+      const queue = new RetryQueue({ ...NO_GATES, policy: { ...QUICK, maxAttempts: 2 } })
+      onTestFinished(() => queue.close({ drainMs: 0 }))
+      const httpAgent = new Agent({ keepAlive: true })
+      onTestFinished(() => httpAgent.destroy())
+      const validateStatus = () => true
+      const api = axios.create({ adapter, baseURL: server.url, responseType: 'stream', validateStatus, httpAgent })
+      attachToAxios(api, queue)
+      for (let i = 0; i < 5; i++) {
+        const { data } = await api.get('/')
+        expect((await comparable(data)) as string[]).toContain(body.toString('hex'))
+      }
+      // the platform's own fetch takes two as well, in turns
+      expect(server.opened).toBeLessThanOrEqual(2)
+    },
+  )
+
   test('S22 a caller whose wait ends between two attempts gets the status, and what was there', async () => {
     const { api, queue, hits } = await hanging(adapter, 503, {}, 20_000)
     const call = failure(api.get('/'))
@@ -99,6 +149,18 @@ describe.each(ADAPTERS)('with the %s adapter', (adapter) => {
     expect(response?.data).toBe('and then')
   })
 })
+
+type Stream = Readable | ReadableStream<Uint8Array>
+
+/** Reads a stream, and lets it go as its users do. */
+function readerOf(data: Stream): { read(): Promise<{ value?: Uint8Array | undefined }>; leave(): unknown } {
+  if ('destroy' in data) {
+    const parts = data[Symbol.asyncIterator]()
+    return { read: () => parts.next(), leave: () => data.destroy() }
+  }
+  const reader = data.getReader()
+  return { read: () => reader.read(), leave: () => reader.cancel() }
+}
 
 /** Its first attempt is answered 503 at once, and all others with a body that hangs. */
 async function hanging(adapter: string, status: number, config: object = {}, lastMs = 1) {

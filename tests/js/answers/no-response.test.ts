@@ -1,12 +1,23 @@
 /** A `fetch` of the user's own may give what is no Response: a mock, a wrapper's object. The queue goes on, and takes none for a success. */
 
 import { expect, test } from 'vitest'
-import { ORDERS, setup } from '../setup.ts'
+import { ORDERS, setup, watch } from '../setup.ts'
 
 const NO_RETRY_AFTER: readonly (readonly [what: string, answer: object])[] = [
   ['none', { status: 503 }],
   ['a plain object', { status: 503, headers: { 'retry-after': '1' } }],
   ['a Map', { status: 503, headers: new Map() }],
+  [
+    'such as throw',
+    {
+      status: 503,
+      headers: {
+        get() {
+          throw new Error('no headers')
+        },
+      },
+    },
+  ],
 ]
 
 test.each(NO_RETRY_AFTER)('S18 an answer whose headers are %s is read by its status', async (_, answer) => {
@@ -17,6 +28,26 @@ test.each(NO_RETRY_AFTER)('S18 an answer whose headers are %s is read by its sta
   await clock.advance(60_000)
   expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
   expect([calls, events.of('degraded')]).toEqual([2, []])
+})
+
+test.each(NO_RETRY_AFTER)(
+  'S18 a caller whose first answer has headers that are %s gets the next one',
+  async (_, answer) => {
+    let calls = 0
+    const fetch = async () => (calls++ === 0 ? answer : new Response('good')) as Response
+    const { queue, clock, events } = await setup({ fetch })
+    const call = watch(queue.fetch(ORDERS, { method: 'POST', body: 'tea' }))
+    await clock.advance(60_000)
+    expect([call.value?.status, calls, events.of('degraded')]).toEqual([200, 2, []])
+  },
+)
+
+test('Response.error() is a lost connection for an awaited call, too', async () => {
+  let calls = 0
+  const { queue, clock } = await setup({ fetch: async () => (calls++ < 2 ? Response.error() : new Response('good')) })
+  const call = watch(queue.fetch(ORDERS))
+  await clock.advance(60_000)
+  expect([call.value?.status, calls]).toEqual([200, 3])
 })
 
 test.each([

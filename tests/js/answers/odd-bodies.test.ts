@@ -75,6 +75,29 @@ test.each(Object.entries(BODIES))(
   },
 )
 
+test.each(Object.entries(BODIES))('a caller may leave after an answer whose body is %s', async (_, make) => {
+  const { queue, clock } = await setupWith(make, 2)
+  const leaving = new AbortController()
+  const call = watch(queue.fetch(ORDERS, { signal: leaving.signal }))
+  await clock.advance(0)
+  leaving.abort(new Error('left'))
+  await clock.advance(500)
+  expect(call.error).toEqual(new Error('left'))
+})
+
+test.each(Object.entries(BODIES))('an answer may come too late whose body is %s', async (_, make) => {
+  let answer = (_: Response) => {}
+  const { queue, clock } = await setup({ fetch: () => new Promise<Response>((give) => (answer = give)) })
+  const leaving = new AbortController()
+  const call = watch(queue.fetch(ORDERS, { signal: leaving.signal }))
+  await clock.advance(0)
+  leaving.abort(new Error('left'))
+  await clock.advance(0)
+  answer(make())
+  await clock.advance(500)
+  expect(call.error).toEqual(new Error('left'))
+})
+
 test.each(Object.entries(BODIES))('L5 close ends while an answer is read whose body is %s', async (_, make) => {
   const { queue, clock } = await setupWith(make, 9)
   await queue.enqueue(ORDERS)

@@ -1,15 +1,19 @@
 // The bytes of a body, whatever reads it and when: what is sent again is what the client has sent, or nothing is kept.
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:http2'
 import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono, type HonoRequest } from 'hono'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { captureBody, inboundErrors, keepBody } from '../../../js/adapters/express.ts'
 import { inboundErrors as forFastify } from '../../../js/adapters/fastify.ts'
 import { inboundErrors as forHono } from '../../../js/adapters/hono.ts'
-import { raw } from './raw.ts'
+import { listening } from '../../loopback.ts'
+import { h2, raw } from './raw.ts'
 import { quiet } from './servers.ts'
 import { type Bench, bench, refused } from './setup.ts'
 
@@ -159,6 +163,52 @@ test('express: an upload that breaks off after its handler has failed leaves not
   expect(here.degraded).toEqual([])
 })
 
+const early: Readonly<
+  Record<string, (bench: Bench, fails: () => never) => RequestListener | Promise<RequestListener>>
+> = {
+  express: ({ queue, origin }, fails) => {
+    const app = express()
+    app.use(captureBody({ maxBodyBytes: 10 }), fails)
+    app.use(inboundErrors(queue, { origin }), quiet)
+    return app
+  },
+  fastify: async ({ queue, origin }, fails) => {
+    const app = fastify()
+    await app.register(forFastify, { queue, origin, maxBodyBytes: 10 })
+    app.addHook('onRequest', async () => fails())
+    app.put('/orders', async () => {})
+    await app.ready()
+    return (request, response) => app.routing(request, response)
+  },
+  hono: ({ queue, origin }, fails) => {
+    const app = new Hono()
+    app.use(forHono(queue, { origin, maxBodyBytes: 10 }))
+    app.put('/orders', fails)
+    app.onError((_, context) => context.text('failed', 500))
+    return getRequestListener(app.fetch)
+  },
+}
+
+test.for(Object.entries(early))(
+  '%s: an upload that turns out too large is answered before its end',
+  async ([, app]) => {
+    const here = await bench()
+    const fails = vi.fn(() => {
+      throw refused()
+    })
+    here.server.listen(await app(here, fails))
+    const head = 'PUT /orders HTTP/1.1\nhost: x\nconnection: close\ntransfer-encoding: chunked\n\n'
+    const { socket } = await raw(here.origin, head)
+    const answered = once(socket, 'data')
+    await expect.poll(() => fails.mock.calls.length, { timeout: 20_000 }).toBe(1)
+    socket.write('8\r\n12345678\r\n')
+    await setImmediate()
+    socket.write('8\r\n12345678\r\n')
+    expect(String(await answered)).toMatch(/^HTTP\/1\.1 500 /)
+    expect(here.degraded).toMatchObject([{ code: 'body_too_large' }])
+  },
+)
+
 test('express: a GET with a body is not kept: fetch sends none', async () => {
   const here = await bench()
   failingApp(here, captureBody())
@@ -238,4 +288,93 @@ test('hono: a body that was read before the middleware is not written anew: the 
   here.server.listen(getRequestListener(app.fetch))
   expect((await put(here.origin)).status).toBe(500)
   expect(here.degraded).toMatchObject([{ code: 'not_replayable' }])
+})
+
+test('hono: a body that middleware before has locked goes on to its handler, and is not kept', async () => {
+  const here = await bench()
+  const app = new Hono()
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  onTestFinished(() => void process.off('unhandledRejection', unhandled))
+  app.use(async (context, next) => {
+    context.req.raw.body?.getReader()
+    await next()
+  })
+  app.use(forHono(here.queue, { origin: here.origin }))
+  app.put('/fine', (context) => context.text('fine'))
+  app.put('/orders', () => {
+    throw refused()
+  })
+  app.onError((_, context) => context.text('failed', 500))
+  here.server.listen(getRequestListener(app.fetch))
+  expect((await fetch(`${here.origin}/fine`, { method: 'PUT', body: BODY })).status).toBe(200)
+  expect((await put(here.origin)).status).toBe(500)
+  expect(here.degraded).toMatchObject([
+    { code: 'not_replayable', message: expect.stringContaining('its body was read') },
+  ])
+  expect(unhandled).not.toHaveBeenCalled()
+})
+
+/** An app on HTTP/2 that fails once `until` is over. Its repeats go to the server of `bench`. */
+async function failingH2({ queue, origin }: Bench, framework: string, until?: () => unknown): Promise<string> {
+  const fails = async () => {
+    await until?.()
+    throw refused()
+  }
+  if (framework === 'hono') {
+    const app = new Hono()
+    app.use(forHono(queue, { origin }))
+    app.put('/orders', fails)
+    app.onError((_, context) => context.text('failed', 500))
+    return listening(createServer(getRequestListener(app.fetch)))
+  }
+  const app = fastify({ http2: true })
+  onTestFinished(() => void app.close())
+  await app.register(forFastify, { queue, origin })
+  app.addContentTypeParser('text/unread', (_, __, done) => done(null))
+  app.put('/orders', fails)
+  return app.listen({ port: 0, host: '127.0.0.1' })
+}
+
+test.each([
+  ['fastify', 'a body that its parser reads', 'application/json', BODY],
+  ['fastify', 'a body that nothing reads', 'text/unread', BODY],
+  ['fastify', 'an empty body', 'text/unread', ''],
+  ['hono', 'a body that nothing reads', 'text/unread', BODY],
+  ['hono', 'an empty body', 'text/unread', ''],
+])('%s over HTTP/2: %s is kept as it came without content-length', async (framework, _, type, body) => {
+  const here = await bench()
+  const { stream, status } = h2(await failingH2(here, framework), type)
+  stream.end(body)
+  expect(await status).toBe(202)
+  expect(await stored(here)).toEqual([body, undefined])
+})
+
+test.each([
+  ['fastify', 'before'],
+  ['fastify', 'after'],
+  ['hono', 'before'],
+  ['hono', 'after'],
+])('%s over HTTP/2: an upload that breaks off %s its handler has failed leaves nothing', async (framework, when) => {
+  const here = await bench()
+  let fail = () => {}
+  const gate =
+    when === 'before'
+      ? new Promise<void>((resolve) => {
+          fail = resolve
+        })
+      : undefined
+  const until = vi.fn(() => gate)
+  const origin = await failingH2(here, framework, until)
+  const half = h2(origin, 'text/unread')
+  half.stream.write('half')
+  await expect.poll(() => until.mock.calls.length, { timeout: 20_000 }).toBe(1)
+  half.leave()
+  // one that came later is answered: the server has noticed
+  expect(await h2(origin, 'text/unread', '/elsewhere').status).toBe(404)
+  fail()
+  const whole = h2(origin, 'text/unread')
+  whole.stream.end('whole')
+  expect(await whole.status).toBe(202)
+  expect((await stored(here))[0]).toBe('whole')
 })

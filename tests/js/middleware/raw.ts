@@ -1,7 +1,9 @@
 /** A client that writes what it likes: requests that no library sends. */
 
 import { once } from 'node:events'
+import { type ClientHttp2Stream, connect as connectH2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 
 export interface Raw {
   readonly socket: Socket
@@ -27,3 +29,20 @@ export async function raw(origin: string, text: string): Promise<Raw> {
 export const statusIn = (answer: string): number => Number(answer.split(' ')[1])
 export const headerIn = (answer: string, name: string): string | undefined =>
   new RegExp(`^${name}: (.*?)\r$`, 'im').exec(answer)?.[1]
+
+export interface H2 {
+  readonly stream: ClientHttp2Stream
+  readonly status: Promise<number>
+  /** The client goes away, as one whose process ends. */
+  leave(): void
+}
+
+/** A PUT of HTTP/2 whose body is still to be written. */
+export function h2(origin: string, type: string, path = '/orders'): H2 {
+  const session = connectH2(origin)
+  onTestFinished(() => session.destroy())
+  const stream = session.request({ ':method': 'PUT', ':path': path, 'content-type': type })
+  const status = new Promise<number>((resolve) => stream.on('response', (given) => resolve(Number(given[':status']))))
+  stream.resume()
+  return { stream, status, leave: () => session.destroy() }
+}
