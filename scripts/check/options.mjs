@@ -128,7 +128,7 @@ function table([title, intro, ...names]) {
 
 const head = `# Options
 
-Every option, its default, and its meaning in a sentence; your editor shows the rest. Durations are milliseconds. *Worker* is the fetch of
+The options, each with its default and its meaning in a sentence; your editor shows the rest. Durations are milliseconds. *Worker* is the fetch of
 \`withRetry\` and \`workerFetch\`, *object* a \`RedriveObject\`; a \`-\` says that they do not take the option. \`{}\` stands for the defaults
 of its own table. \`npm run check -- --write\` writes this page from the comments in the code.
 

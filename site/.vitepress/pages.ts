@@ -61,6 +61,7 @@ const guide: readonly Item[] = [
     text: 'Operating',
     items: [
       page('Metrics, alerts, upgrade, backup', '/operating'),
+      page('When a call fails', '/problems'),
       page('Observability', '/observability'),
       page('Servers in the wild', '/wild'),
     ],
