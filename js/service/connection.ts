@@ -117,7 +117,9 @@ export class Connection {
   async #dial(guard: Guard, hostname: string, port: number, addresses: readonly string[]): Promise<Socket> {
     const socket = this.#lines.dial({ hostname, port, addresses })
     this.#socket = socket
-    await opened(socket, 'connect')
+    await opened(socket, 'connect').catch((error) => {
+      throw unaddressed(error, `${hostname}:${port}`)
+    })
     const reached = socket.remoteAddress
     const error = reached === undefined ? lost() : guard.refuseAddress(hostname, reached)
     if (error) {
@@ -172,6 +174,13 @@ function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promise<voi
     socket.once(event, resolve).on('error', reject)
     socket.once('close', () => reject(lost()))
   })
+}
+
+/** The error of a dial, with the name in place of the address: a caller need not learn what an operator has opened. One of several addresses has no words. */
+function unaddressed(error: NodeJS.ErrnoException, host: string): Error {
+  if (error.syscall !== 'connect' && !(error instanceof AggregateError)) return error
+  const { code = 'failed' } = error
+  return Object.assign(new Error(`connect ${code} ${host}`), { code })
 }
 
 function lost(): Error {

@@ -173,8 +173,15 @@ function withStatus(response: Response, status: number): Response {
   return Object.defineProperties(response, { status: { value: status }, ok: { value: false }, clone: { value: clone } })
 }
 
-/** undici gives the refusals of a proxy as errors of the caller's own, which no repeat mends; a proxy may let the next request pass. */
-function ofProxy(error: Error): Error {
+/**
+ * undici gives the refusals of a proxy as errors of the caller's own, which no repeat mends; a proxy may let the next request pass. Only a proxy
+ * is looked for and dialled by undici, and where it is concerns no caller.
+ */
+function ofProxy(error: NodeJS.ErrnoException): Error {
+  const { syscall = '', code = '' } = error
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || error instanceof AggregateError) {
+    return Object.assign(new Error(`the egress proxy cannot be reached: ${code}`), { code })
+  }
   if (!/^Proxy (response|Authentication)/.test(error.message)) return error
   return Object.assign(new Error(`the egress proxy let nothing pass: ${error.message}`), { code: 'PROXY_REFUSED' })
 }

@@ -11,6 +11,7 @@ import type { Clock } from 'redrive'
 import { systemClock } from 'redrive/internal'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { Connections } from './connections.ts'
+import { Turns } from './turns.ts'
 
 /** Names and values of a request's headers, in bytes. */
 const MAX_HEADER_BYTES = 16 * 1024
@@ -66,8 +67,8 @@ export async function listen(
   { host, port, tls, uploads = false, clock = systemClock }: ListenOptions,
 ): Promise<Listener> {
   const connections = new Connections(clock)
-  const listener = listenerOf(answer, connections)
-  const { server, context } = makeServer(uploads ? timed(listener, clock) : listener, tls, uploads)
+  const listener = listenerOf(answer, connections, uploads ? clock : undefined)
+  const { server, context } = makeServer(listener, tls, uploads)
   server.on('connection', (socket: Socket) => connections.add(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -146,7 +147,9 @@ const secureOptions = ({ cert, key, ca }: Tls) => ({
   minVersion: 'TLSv1.2' as const,
 })
 
-function listenerOf(answer: Answer, connections: Connections): RequestListener {
+/** `clock`: times each request by itself. */
+function listenerOf(answer: Answer, connections: Connections, clock: Clock | undefined): RequestListener {
+  const turns = new Turns()
   const handle = getRequestListener(
     (request, { incoming }) => {
       const { remoteAddress } = incoming.socket
@@ -157,8 +160,11 @@ function listenerOf(answer: Answer, connections: Connections): RequestListener {
   )
   // the body of a request that is not taken is not waited for
   const refuse = getRequestListener(() => tooMany(), { overrideGlobalObjects: false })
-  return (incoming, outgoing) =>
-    void (connections.enter(incoming, outgoing) ? handle(incoming, outgoing) : refuse(incoming, outgoing))
+  return (incoming, outgoing) => {
+    const own = connections.enter(incoming, outgoing) ? handle : refuse
+    const listener = clock ? timed(own, clock) : own
+    turns.take(incoming, outgoing, () => listener(incoming, outgoing))
+  }
 }
 
 /** Gives each request the time that it may take: an upload as long as something comes, any other `REQUEST_MS`. */

@@ -2,7 +2,15 @@
 
 import { RedriveError, type TaskStore } from 'redrive'
 import { systemClock } from 'redrive/internal'
-import { accountIn, type ClusterUrl, clusterUrl, type SentinelUrl, sentinelUrl, withoutLogin } from './redis-urls.ts'
+import {
+  accountIn,
+  type ClusterUrl,
+  clusterUrl,
+  refusalIn,
+  type SentinelUrl,
+  sentinelUrl,
+  withoutLogin,
+} from './redis-urls.ts'
 
 export interface OpenedStore {
   /** One for each partition. */
@@ -70,13 +78,9 @@ async function openRedis(url: string, name: string, partitions: number): Promise
     await Promise.race([connecting, late])
   } catch (error) {
     client.destroy()
-    throw new RedriveError(
-      'STORAGE_UNAVAILABLE',
-      `${shown} cannot be reached (${(error as Error).message}): start it, or name another with --store`,
-      {
-        cause: error,
-      },
-    )
+    const { message } = error as Error
+    const what = refusalIn(message) ?? `cannot be reached (${message}): start it, or name another with --store`
+    throw new RedriveError('STORAGE_UNAVAILABLE', `${shown} ${what}`, { cause: error })
   }
   const named = (own: string): TaskStore => redisStore({ client, name: own, everyone: true })
   try {

@@ -59,6 +59,12 @@ export function withoutLogin(url: string): string {
   return at < 0 ? url : `${url.slice(0, url.indexOf('//') + 2)}${url.slice(at + 1)}`
 }
 
+/** The words for a server that did answer, and with this; undefined: it did not. */
+export const refusalIn = (reason: string): string | undefined =>
+  /^(WRONGPASS|NOAUTH|NOPERM)\b|DB index is out of range/.test(reason)
+    ? `refuses what it was asked (${reason}): check the user, password or database in --store`
+    : undefined
+
 /** The user and the password of a login, those that are there. */
 export function accountIn(login: string): { readonly username?: string; readonly password?: string } {
   const [name = '', ...rest] = login.slice(0, -1).split(':')

@@ -37,6 +37,7 @@ type Log = (entry: ServiceLogEntry) => void
 export async function serve(settings: Settings, { io, reread, uiFolder }: ServeHost): Promise<number> {
   const isDev = settings.tokens === undefined
   assertSafe(settings, isDev)
+  const hangups = new Hangups()
   const tls = tlsOf(settings, io.cwd)
   const ui = uiOf(settings, uiFolder)
   const log = makeLog({
@@ -103,7 +104,8 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
   const ports = listeners.map(({ port }) => port)
   const reload = reloader({ service, reread, listeners, log, cwd: io.cwd, isDev })
   // a script may tell it to stop as soon as it hears that it is ready
-  const stopping = stopSignal(reload)
+  const stopping = stopSignal()
+  hangups.heed(reload)
   for (const fact of factsOf(settings, {
     isDev,
     ports,
@@ -307,10 +309,26 @@ function watchFiles(files: readonly string[], cwd: string, changed: () => void):
   }
 }
 
+/** One that comes during the start is heeded after it: the settings have been read by then. */
+class Hangups {
+  #heed = (): void => {
+    this.#hasCome = true
+  }
+  #hasCome = false
+
+  constructor() {
+    process.on('SIGHUP', () => this.#heed())
+  }
+
+  heed(reload: () => void): void {
+    this.#heed = reload
+    if (this.#hasCome) reload()
+  }
+}
+
 /** Resolves with the first signal to stop. The second one ends the process at once. */
-function stopSignal(reload: () => void): Promise<string> {
+function stopSignal(): Promise<string> {
   return new Promise((stopped) => {
-    process.on('SIGHUP', reload)
     let isStopping = false
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {

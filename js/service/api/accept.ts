@@ -1,6 +1,6 @@
 /** Content negotiation, as far as one format a route needs it: `Accept` (RFC 9110, 12.5.1) and the type of what is sent. */
 
-import { Problem } from './problem.ts'
+import { cut, Problem } from './problem.ts'
 
 /** Throws 'not-acceptable' where an `Accept` rules out all of `types`; those are without parameters. */
 export function checkAccept(headers: Headers, types: readonly string[]): void {
@@ -47,4 +47,12 @@ export function bodyTypeOf(headers: Headers, types: readonly string[]): string {
   if (types.includes(type) && isUtf8) return type
   const wanted = types.map((each) => `\`Content-Type: ${each}\``).join(' or ')
   throw new Problem('unsupported-media-type', `the body has to be sent as ${wanted}, in UTF-8`)
+}
+
+/** Throws 'unsupported-media-type' for a body that was compressed. */
+export function assertPlain(headers: Headers): void {
+  const given = headers.get('content-encoding') ?? ''
+  if (/^(identity)?$/i.test(given)) return
+  const detail = `Content-Encoding: ${cut(given)}: the body has to be sent without an encoding`
+  throw new Problem('unsupported-media-type', detail, {}, { 'accept-encoding': 'identity' })
 }

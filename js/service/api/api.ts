@@ -4,7 +4,7 @@
  */
 
 import { Hono } from 'hono'
-import { hostDraw, uuid4, uuid7Maker } from 'redrive/internal'
+import { hostDraw, utf8, uuid4, uuid7Maker } from 'redrive/internal'
 import { Places } from '../places.ts'
 import { checkAccept } from './accept.ts'
 import type { ApiContext } from './context.ts'
@@ -58,6 +58,11 @@ export function makeApi(context: ApiContext): Api {
     document ??= openapiDocument(context.version)
     return document
   }
+  let bytes: Uint8Array<ArrayBuffer> | undefined
+  const openapiBytes = (): Uint8Array<ArrayBuffer> => {
+    bytes ??= utf8(JSON.stringify(openapi()))
+    return bytes
+  }
   const server: Server = {
     context,
     tokens: new Tokens(() => context.clock.now()),
@@ -68,7 +73,7 @@ export function makeApi(context: ApiContext): Api {
     storeNow: storeClock(context),
     newId: () => nextId(context.clock.now()),
     newKey: () => uuid4(draw),
-    openapi,
+    openapiBytes,
   }
   const app = appOf(server)
   return {
@@ -271,7 +276,13 @@ function admit({ context, tokens, rates }: Server, { headers }: Request, { scope
 const TYPES: ReadonlyMap<Route, readonly string[]> = new Map(
   routes.map((row) => [
     row,
-    Object.values(row.answers).flatMap(({ schema, contentType }) => contentType ?? (schema ? 'application/json' : [])),
+    [
+      ...new Set(
+        Object.values(row.answers).flatMap(
+          ({ schema, contentType }) => contentType ?? (schema ? 'application/json' : []),
+        ),
+      ),
+    ],
   ]),
 )
 

@@ -15,7 +15,8 @@ export interface Services {
   newId(): string
   /** 128 random bits, as 32 hex digits. */
   newKey(): string
-  openapi(): object
+  /** The OpenAPI document as JSON. */
+  openapiBytes(): Uint8Array<ArrayBuffer>
   /** For requests that wait for the end of a task, by token. */
   readonly waits: Places<string>
 }

@@ -1,7 +1,7 @@
 /** Reads the query and the body of a request, as the row of its route says. */
 
 import type { z } from '@hono/zod-openapi'
-import { bodyTypeOf, LINES_TYPE } from './accept.ts'
+import { assertPlain, bodyTypeOf, LINES_TYPE } from './accept.ts'
 import { checked, errorsOf, shapeOf } from './checked.ts'
 import type { ApiContext, ApiSettings } from './context.ts'
 import { afterOthers, inSlices, SLICE_BYTES } from './in-slices.ts'
@@ -69,6 +69,7 @@ export async function readBody(
     return { body: {}, text: '' }
   }
   const types = ['application/json', ...(lines ? [LINES_TYPE] : [])]
+  assertPlain(request.headers)
   const isTyped = request.headers.has('content-type')
   const type = isTyped ? bodyTypeOf(request.headers, types) : undefined
   const bytes = row.mostBytes

@@ -11,13 +11,8 @@ import type { Serve } from './serving.ts'
 import { readSettings, warningsOf } from './settings.ts'
 import { paragraph, widthOf } from './terminal.ts'
 
-const startService: Serve = async (settings, host) => {
-  const { serve } = await import('../serve.ts')
-  return serve(settings, host)
-}
-
-/** Runs one command line. Resolves with the exit code: 0, 1 where it failed, 2 where it was not understood. `serve` is for tests. */
-export async function main(io: Io, serve: Serve = startService): Promise<number> {
+/** Runs one command line. Resolves with the exit code: 0, 1 where it failed, 2 where it was not understood. `serve` starts the service. */
+export async function main(io: Io, serve: Serve): Promise<number> {
   try {
     return await run(io, serve)
   } catch (error) {
@@ -42,7 +37,7 @@ async function run(io: Io, serve: Serve): Promise<number> {
   }
   if (command !== 'serve') {
     if (isHelp) say(io, commandHelp(command, io).trimEnd())
-    return isHelp ? 0 : command.run(sortWords(rest, command.flags), io)
+    return isHelp ? 0 : command.run(sortWords(rest, command.flags, `redrive ${command.name}`), io)
   }
   if (isHelp) {
     io.stdout.write(programHelp(COMMANDS, io))

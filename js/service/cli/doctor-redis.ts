@@ -3,7 +3,7 @@
 import { createClient } from '@redis/client'
 import { bytes, duration, grouped, systemClock } from 'redrive/internal'
 import { redisStore } from 'redrive/redis'
-import { authorityOf, clusterUrl, sentinelUrl, withoutLogin } from '../redis-urls.ts'
+import { authorityOf, clusterUrl, refusalIn, sentinelUrl, withoutLogin } from '../redis-urls.ts'
 import { countFindings, type Finding, type Limits } from './findings.ts'
 import { reasonOf } from './io.ts'
 
@@ -33,7 +33,9 @@ async function found(url: string, look: () => Promise<readonly Finding[]>): Prom
   try {
     return await look()
   } catch (error) {
-    const text = `${withoutLogin(url)} does not answer (${reasonOf(error)}); start the server, or name another in --store`
+    const reason = reasonOf(error)
+    const what = refusalIn(reason) ?? `does not answer (${reason}); start the server, or name another in --store`
+    const text = `${withoutLogin(url)} ${what}`
     return [{ level: 'unsafe', about: 'server', text }]
   }
 }

@@ -8,6 +8,7 @@ import { parseCidr } from '../addresses.ts'
 import { s3Place } from '../bodies/s3-url.ts'
 import { isNameServer } from '../name-servers.ts'
 import { MOST_PARTITIONS } from '../partitions.ts'
+import { withoutLogin } from '../redis-urls.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
 import type { FlagValues } from './flag-values.ts'
@@ -21,6 +22,15 @@ const MIB = 2 ** 20
 const GIB = 2 ** 30
 
 const STORE = /^(sqlite:.+|rediss?:\/\/[^/]+.*|redis-sentinel:\/\/[^/]+.*|redis-cluster:\/\/[^/]+\/?|memory:)$/
+/** Throws a TypeError that says more. */
+function isStore(value: string): boolean {
+  if (!STORE.test(value)) return false
+  const isRight = !/^rediss?:/.test(value) || (URL.canParse(value) && /^\/?\d{0,5}$/.test(new URL(value).pathname))
+  if (isRight) return true
+  const shown = withoutLogin(value).replace(/[?#].*$/s, '…')
+  throw new TypeError(`expected redis[s]://HOST:PORT/NUMBER-OF-THE-DATABASE, got '${shown}'`)
+}
+
 const port = kinds.whole(0, 65_535, 'a port')
 const origin = kinds.text('an origin', { placeholder: 'ORIGIN', ok: kinds.isOrigin })
 const target = kinds.text('a target', { placeholder: 'TARGET', ok: (value) => !!parsePattern(value) })
@@ -41,7 +51,7 @@ export const FLAGS: FlagTable<FlagValues> = {
       'sqlite:PATH, redis://HOST, rediss://HOST, redis-sentinel://HOSTS/NAME, redis-cluster://HOSTS or memory:',
       {
         placeholder: 'URL',
-        ok: (value) => STORE.test(value),
+        ok: isStore,
       },
     ),
     default: 'sqlite:redrive.db',

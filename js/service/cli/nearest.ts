@@ -1,10 +1,12 @@
 /** The name that was meant by one that there is not. */
 
-/** `did you mean X?` where one of `names` is close to `given`, else all of them if they are few. */
-export function suggestion(given: string, names: readonly string[], prefix = ''): string {
+/** `did you mean X?` where one of `names` is close to `given`, else all of them if they are few. `program`: its help lists them. */
+export function suggestion(given: string, names: readonly string[], prefix = '', program = 'redrive'): string {
   const best = nearest(given, names)
   if (best !== undefined) return `did you mean ${prefix}${best}?`
-  return names.length <= 10 ? `there are ${names.map((name) => prefix + name).join(', ')}` : 'redrive --help lists them'
+  return names.length <= 10
+    ? `there are ${names.map((name) => prefix + name).join(', ')}`
+    : `${program} --help lists them`
 }
 
 /** undefined: none is so close that a slip of the hand would explain it. */

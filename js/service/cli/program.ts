@@ -2,7 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
+import { systemClock } from 'redrive/internal'
 import { main } from './cli.ts'
+import type { Serve } from './serving.ts'
+
+/** More of a log than its reader has taken is dropped. */
+const MOST_UNREAD = 1024 * 1024
+/** A service that has ended waits so long for that reader. */
+const LAST_LINES_MS = 1_000
 
 /** Beside the program lies the manifest of its package; in a checkout there is none. */
 function version(): string | undefined {
@@ -14,14 +21,37 @@ function version(): string | undefined {
   }
 }
 
-export async function program(): Promise<void> {
-  // a reader that has seen enough, as `head`, closes the pipe
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit(0)
-  })
+/** A reader that has seen enough, as `head`, closes the pipe. */
+function readerLeft(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+}
 
-  process.exitCode = await main({
+/** A service goes on without its log, and ends without it. */
+const startService: Serve = async (settings, host) => {
+  // until the service listens for it; by default it ends the process
+  process.on('SIGHUP', () => {})
+  const { stdout, stderr } = process
+  let isSaid = false
+  const drop = ({ message }: { readonly message: string }): void => {
+    if (!isSaid) stderr.write(`redrive: the log cannot be written (${message}): lines are lost\n`)
+    isSaid = true
+  }
+  stdout.off('error', readerLeft).on('error', drop)
+  stderr.on('error', () => {})
+  const write = (text: string): void => {
+    if (stdout.writableLength > MOST_UNREAD) drop({ message: 'its reader does not read' })
+    else stdout.write(text)
+  }
+  const { serve } = await import('../serve.ts')
+  const code = await serve(settings, { ...host, io: { ...host.io, stdout: { write } } })
+  if (stdout.writableLength > 0) systemClock.after(LAST_LINES_MS, () => process.exit(code), true)
+  return code
+}
+
+export async function program(): Promise<void> {
+  process.stdout.on('error', readerLeft)
+  const io = {
     argv: process.argv.slice(2),
     env: process.env,
     stdout: process.stdout,
@@ -31,5 +61,6 @@ export async function program(): Promise<void> {
     errorColumns: process.stderr.isTTY ? process.stderr.columns : undefined,
     cwd: process.cwd(),
     version: version(),
-  })
+  }
+  process.exitCode = await main(io, startService)
 }

@@ -31,8 +31,8 @@ export interface FileValues {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-/** Throws a UsageError for a flag that there is not, and for one without its value. */
-export function sortWords(argv: readonly string[], table: AnyTable): Words {
+/** Throws a UsageError for a flag that there is not, and for one without its value. `program`: names the command, too. */
+export function sortWords(argv: readonly string[], table: AnyTable, program?: string): Words {
   const keys = new Map(Object.keys(table).map((key) => [nameOf(key), key]))
   const options = Object.fromEntries(
     Object.entries(table).map(([key, { kind, short }]) => {
@@ -51,7 +51,8 @@ export function sortWords(argv: readonly string[], table: AnyTable): Words {
     const key = isOff ? off : keys.get(token.name)
     const flag = key === undefined ? undefined : table[key]
     if (key === undefined || !flag) {
-      throw new UsageError(`${token.rawName}: no such flag; ${suggestion(token.name, [...keys.keys()], '--')}`)
+      const known = suggestion(token.name, [...keys.keys()], '--', program)
+      throw new UsageError(`${token.rawName}: no such flag; ${known}`)
     }
     const given = flags.get(key) ?? []
     flags.set(key, given)

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../js/service/listeners.ts'
 import { fakeClock } from '../../../js/testing.ts'
+import { eventually } from '../eventually.ts'
 
 /** Longer than connections are kept without a request once a listener closes. */
 const PAST_IDLE_MS = 700
@@ -57,6 +58,137 @@ test('a connection that carries nothing is closed, and with it the listener', as
   const told = toldOn(socket)
   await close()
   expect(await told).toBe("the connection ended after ''")
+})
+
+describe('requests that are pipelined', () => {
+  /** A listener whose answers wait to be told, and the paths that it has begun to answer. */
+  async function heldBack() {
+    const begun: string[] = []
+    const held: (() => void)[] = []
+    const answer = (request: Request): Promise<Response> => {
+      const { pathname } = new URL(request.url)
+      begun.push(pathname)
+      if (pathname === '/healthz') return Promise.resolve(new Response(BODY))
+      return new Promise((resolve) => held.push(() => resolve(new Response(pathname))))
+    }
+    const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined })
+    onTestFinished(() => listener.cut())
+    const open = () => {
+      const socket = connect(listener.port, '127.0.0.1')
+      onTestFinished(() => void socket.destroy())
+      let came = ''
+      socket.on('data', (chunk) => {
+        came += chunk
+      })
+      socket.on('error', () => {})
+      return { socket, came: () => came }
+    }
+    const next = async (count: number) => {
+      await eventually(() => begun.length).toBe(count)
+      held.shift()?.()
+    }
+    return { listener, begun, open, next }
+  }
+  const pipelined = (count: number) =>
+    Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join('')
+  const paths = (count: number) => Array.from({ length: count }, (_, i) => `/${i}`)
+
+  test('are answered in order, one at a time, the one after them too', async () => {
+    const { begun, open, next } = await heldBack()
+    const { socket, came } = open()
+    const other = open()
+    socket.write(pipelined(10))
+    for (let i = 0; i < 10; i++) {
+      await eventually(() => begun.length).toBe(i + 1)
+      // meanwhile another is answered
+      if (i === 4) {
+        other.socket.write(REQUEST)
+        expect(await toldOn(other.socket)).toMatch(ANSWER)
+        expect(begun.splice(5)).toEqual(['/healthz'])
+      }
+      await next(i + 1)
+    }
+    await eventually(() => came().match(/(?<!HTTP)\/\d/g)).toEqual(paths(10))
+    expect(begun).toEqual(paths(10))
+    const told = toldOn(socket)
+    socket.write(REQUEST)
+    expect(await told).toMatch(ANSWER)
+  })
+
+  test('and are more than 16 behind one that runs end their connection, and are not begun', async () => {
+    const { begun, open, next } = await heldBack()
+    const { socket } = open()
+    const told = toldOn(socket)
+    const other = open()
+    socket.write(pipelined(17))
+    await eventually(() => begun.length).toBe(1)
+    other.socket.write(REQUEST)
+    expect(await toldOn(other.socket)).toMatch(ANSWER)
+    socket.write(REQUEST)
+    expect(await told).toMatch(/^the connection ended after ''|ECONNRESET/)
+    await next(2)
+    other.socket.write(REQUEST)
+    expect(await toldOn(other.socket)).toMatch(ANSWER)
+    expect(begun).toEqual(['/0', '/healthz', '/healthz'])
+  })
+
+  test('and are a thousand in one write begin one', async () => {
+    const { begun, open } = await heldBack()
+    const { socket } = open()
+    const told = toldOn(socket)
+    socket.write(pipelined(1_000))
+    expect(await told).toMatch(/^the connection ended after ''|ECONNRESET/)
+    expect(begun).toEqual(['/0'])
+  })
+
+  test('and have bodies, one of them by leave, are read whole and in order', async () => {
+    const texts: string[] = []
+    const answer = async (request: Request): Promise<Response> => {
+      texts.push(await request.text())
+      return new Response(`${texts.length}`)
+    }
+    const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined })
+    onTestFinished(() => listener.cut())
+    const socket = connect(listener.port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    let came = ''
+    socket.on('data', (chunk) => {
+      came += chunk
+    })
+    const post = (length: number, more = '') =>
+      `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n${more}\r\n${'x'.repeat(length)}`
+    socket.write(post(3) + post(300_000) + post(5, 'expect: 100-continue\r\n') + post(7))
+    await eventually(() => texts.map(({ length }) => length)).toEqual([3, 300_000, 5, 7])
+    await eventually(() => came.match(/HTTP\/1.1 \d+/g)).toEqual([200, 200, 100, 200, 200].map((n) => `HTTP/1.1 ${n}`))
+  })
+
+  test('and come behind one whose answer ends the connection are not begun', async () => {
+    let begun = 0
+    const answer = async (): Promise<Response> => {
+      begun++
+      return new Response(BODY, { headers: { connection: 'close' } })
+    }
+    const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined })
+    onTestFinished(() => listener.cut())
+    const socket = connect(listener.port, '127.0.0.1')
+    const ended = new Promise((resolve) => socket.resume().once('close', resolve))
+    socket.write(pipelined(3))
+    await ended
+    await listener.close()
+    expect(begun).toBe(1)
+  })
+
+  test('and come as a listener closes are answered, and then it is closed', async () => {
+    const { listener, begun, open, next } = await heldBack()
+    const { socket, came } = open()
+    socket.write(pipelined(3))
+    await eventually(() => begun.length).toBe(1)
+    const closed = listener.close()
+    for (let i = 0; i < 3; i++) await next(i + 1)
+    await eventually(() => came().match(/(?<!HTTP)\/\d/g)).toEqual(paths(3))
+    socket.destroy()
+    await closed
+  })
 })
 
 describe('where there are uploads, a request that has not come whole', () => {

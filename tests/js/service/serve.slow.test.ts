@@ -74,6 +74,21 @@ describe('a start', () => {
     expect(code).toBe(1)
   })
 
+  test('with a wrong login or database of its Redis says so, with exit code 1', async () => {
+    const redis = await startServer()
+    onTestFinished(() => redis.end())
+    const refused = async (url: string, why: string) => {
+      const { code, stderr } = await run(['--port', '0', '--store', url])
+      const ending = new RegExp(`refuses .*${why}.*check the user, password or database in --store\n$`)
+      expect([code, stderr]).toEqual([1, expect.stringMatching(ending)])
+      expect(stderr).not.toMatch(/geheim|start it/)
+    }
+    await refused(`${redis.url}/99`, 'DB index is out of range')
+    await redis.ask('CONFIG', 'SET', 'requirepass', 'right')
+    await refused(redis.url.replace('//', '//:geheim@'), 'WRONGPASS')
+    await refused(redis.url, 'NOAUTH')
+  })
+
   test('on a store that it may not use ends, as a program and as a library that is closed', async () => {
     const redis = await startServer({ maxmemory: '10mb', maxmemoryPolicy: 'allkeys-lru' })
     onTestFinished(() => redis.end())

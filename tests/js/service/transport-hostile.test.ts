@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../../js/call/attempt.ts'
 import { isOwnError } from '../../../js/call/own-error.ts'
 import { OUTCOME_NETWORK_ERROR, OUTCOME_TIMED_OUT } from '../../../js/core/codes.ts'
+import { errorText } from '../../../js/platform/error-text.ts'
 import { exchange } from '../../../js/service/exchange.ts'
 import type { TransportOptions } from '../../../js/service/transport.ts'
 import { fakeClock } from '../../../js/testing.ts'
@@ -197,11 +198,15 @@ describe('a connection', () => {
     expect(clock.timers).toBe(0)
   })
 
-  test('that is refused by the host is an error of the network', async () => {
+  test.each([
+    ['one address', ['127.0.0.2']],
+    ['each of its addresses', ['127.0.0.2', '127.0.0.3']],
+  ])('that is refused by the host at %s is an error of the network, which names no address', async (_, addresses) => {
     const { port } = await serveRaw(() => {}, '127.0.0.1')
-    const { send } = sending(port, { lookup: resolver(['127.0.0.2']) })
+    const { send } = sending(port, { lookup: resolver(addresses) })
     const error = await send(null, `http://${NAME}:${port}/`, replay()).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'ECONNREFUSED' })
+    expect(errorText(error)).toBe(`connect ECONNREFUSED ${NAME}:${port}`)
     expect(outcome(error)).toBe(OUTCOME_NETWORK_ERROR)
   })
 

@@ -6,8 +6,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { outcomeOf } from '../../../js/call/attempt.ts'
 import { isOwnError } from '../../../js/call/own-error.ts'
 import { OUTCOME_NETWORK_ERROR } from '../../../js/core/codes.ts'
+import { errorText } from '../../../js/platform/error-text.ts'
 import { makeTransport } from '../../../js/service/transport.ts'
-import { listening } from '../../loopback.ts'
+import { listening, serving } from '../../loopback.ts'
 import { replay, resolver, sending, serveRaw } from './sending.ts'
 
 /** A proxy that forwards by itself, and opens no tunnel. */
@@ -64,6 +65,17 @@ describe('by a proxy', () => {
     const { send } = sending(80, { ...options, egressProxy: url })
     const error = await send(null, 'http://api.example.com/', replay()).catch((thrown: unknown) => thrown)
     expect(outcomeOf(error, false, isOwnError(error))).toBe(OUTCOME_NETWORK_ERROR)
+  })
+
+  test('and one that is away is an error of the network, which does not say where it was looked for', async () => {
+    const { url, close } = await serving(() => {})
+    await close()
+    for (const target of ['http://api.example.com/', 'https://api.example.com/']) {
+      const { send } = sending(Number(target.startsWith('https') ? 443 : 80), { ...options, egressProxy: url })
+      const error = await send(null, target, replay()).catch((thrown: unknown) => thrown)
+      expect(errorText(error)).toBe('the egress proxy cannot be reached: ECONNREFUSED')
+      expect(outcomeOf(error, false, isOwnError(error))).toBe(OUTCOME_NETWORK_ERROR)
+    }
   })
 
   test.each([

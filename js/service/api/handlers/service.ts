@@ -35,8 +35,8 @@ export async function metrics({ context }: Exchange): Promise<Reply> {
   return { status: 200, body: await context.metrics(), headers }
 }
 
-export async function openapi(exchange: Exchange): Promise<Reply> {
-  return ok(exchange.openapi())
+export async function openapi({ openapiBytes }: Exchange): Promise<Reply> {
+  return { status: 200, body: openapiBytes(), headers: { 'content-type': 'application/json' } }
 }
 
 export async function root({ context }: Exchange): Promise<Reply> {

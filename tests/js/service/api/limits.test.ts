@@ -166,6 +166,13 @@ test.for([
     expect([typeOf(answer), answer.headers.get('content-type')]).toEqual(['not-acceptable', 'application/problem+json'])
 })
 
+test('an Accept that rules out an answer is told each type once', async () => {
+  const { ask } = await setup({ sends: false })
+  const { json } = await ask('POST', '/retry-tasks', { headers: { accept: 'text/html' }, body: {} })
+  const detail = 'the answer is application/json, which the Accept of this request rules out'
+  expect(json).toMatchObject({ detail })
+})
+
 test('HEAD is GET without a body, and every answer has an id and says how long it may be kept', async () => {
   const { ask, requests } = await setup({ sends: false })
   const head = await ask('HEAD', '/stats')

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { openapiDocument } from '../../../../js/service/api/openapi.ts'
 import { PROBLEMS, problemUri } from '../../../../js/service/api/problem.ts'
@@ -63,6 +63,15 @@ test('the document is what is served, and every route is in it', async () => {
   const count = Object.values(document.paths).flatMap((path) => Object.keys(path)).length
   expect(count).toBe(routes.length)
   expect(new Set(routes.map(({ operationId }) => operationId)).size).toBe(routes.length)
+})
+
+test('the document is written as JSON once', async () => {
+  const { ask } = await setup({ sends: false })
+  const stringify = vi.spyOn(JSON, 'stringify')
+  onTestFinished(() => stringify.mockRestore())
+  const first = await ask('GET', '/openapi.json')
+  expect((await ask('GET', '/openapi.json')).json).toEqual(first.json)
+  expect(stringify.mock.calls.filter(([value]) => value?.openapi !== undefined)).toHaveLength(1)
 })
 
 test.for(operations.map(([row, operation]) => [row.operationId, row, operation] as const))(

@@ -237,6 +237,27 @@ test.for([
   expect((await ask('POST', '/retry-tasks', { raw, headers: { 'content-type': type } })).status).toBe(status)
 })
 
+test.for([
+  ['gzip', 415],
+  ['br, gzip', 415],
+  ['identity', 201],
+  ['', 201],
+] as const)('a body in the encoding %j gets %i', async ([encoding, status]) => {
+  const { ask } = await setup({ sends: false })
+  const raw = `{"targetUrl":"${ORDERS}"}`
+  const answer = await ask('POST', '/retry-tasks', {
+    raw,
+    headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+  })
+  expect(answer.status).toBe(status)
+  if (status === 415) {
+    expect([typeOf(answer), answer.headers.get('accept-encoding')]).toEqual(['unsupported-media-type', 'identity'])
+    expect(answer.json).toMatchObject({
+      detail: `Content-Encoding: ${encoding}: the body has to be sent without an encoding`,
+    })
+  }
+})
+
 interface PolicyRow {
   readonly name: string
   readonly options: object

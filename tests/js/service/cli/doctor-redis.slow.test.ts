@@ -45,6 +45,20 @@ test('of a cluster each node that is named is looked at', async () => {
   expect([gone.code, gone.out]).toEqual([1, expect.stringContaining('redis://127.0.0.1:1 does not answer')])
 })
 
+test('a server that refuses the login or the database is not said to be away', async () => {
+  await using server = await startServer({ appendonly: true })
+  const refused = async (url: string, why: string) => {
+    const text = expect.stringMatching(`refuses .*${why}.*check the user, password or database in --store$`)
+    expect((await examine(url)).findings.server).toMatchObject({ level: 'unsafe', text })
+  }
+  await refused(`${urlOf(server)}/99`, 'DB index is out of range')
+  await command(server, 'ACL', 'SETUSER', 'weak', 'on', '>right', '~*', '&*', '+@connection')
+  await refused(urlOf(server).replace('//', '//weak:right@'), 'NOPERM')
+  await command(server, 'CONFIG', 'SET', 'requirepass', 'right')
+  await refused(urlOf(server).replace('//', '//:geheim@'), 'WRONGPASS')
+  await refused(urlOf(server), 'NOAUTH')
+})
+
 test('eviction, no append-only file and no limit of memory are told apart', async () => {
   await using server = await startServer({ maxmemoryPolicy: 'allkeys-lru' })
   const { code, findings } = await examine(urlOf(server))

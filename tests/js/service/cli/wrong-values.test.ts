@@ -99,10 +99,18 @@ test.each([
   ['--concurrency-per-orgin 5', '--concurrency-per-orgin: no such flag; did you mean --concurrency-per-origin?'],
   ['--zzz', '--zzz: no such flag; redrive --help lists them'],
   ['--no-port', '--no-port: no such flag; redrive --help lists them'],
+  ['task list --since x', '--since: no such flag; redrive task list --help lists them'],
   ['-p 1', '-p: no such flag; redrive --help lists them'],
   ['--port', '--port: expected a port from 0 to 65535, got nothing'],
   ['--port --host a.test', '--port: expected a port from 0 to 65535, got the flag --host'],
   ['--port=', '--port: expected a port from 0 to 65535, got nothing'],
+  ['--store redis://h/abc', "--store: expected redis[s]://HOST:PORT/NUMBER-OF-THE-DATABASE, got 'redis://h/abc'"],
+  [
+    '--store rediss://u:geheim@h:1/1/2?password=geheim',
+    "--store: expected redis[s]://HOST:PORT/NUMBER-OF-THE-DATABASE, got 'rediss://h:1/1/2…'",
+  ],
+  ['--store redis://h/-1', "--store: expected redis[s]://HOST:PORT/NUMBER-OF-THE-DATABASE, got 'redis://h/-1'"],
+  ['--store redis://u:ge/heim@h:x', "--store: expected redis[s]://HOST:PORT/NUMBER-OF-THE-DATABASE, got 'redis://h:x'"],
   ['--allow-http yes', "serve: unexpected 'yes'; settings are flags, see redrive --help"],
   ['serve now', "serve: unexpected 'now'; settings are flags, see redrive --help"],
 ])('%s', async (line, message) => {
@@ -120,6 +128,13 @@ test.each([
 ])('settings that do not fit each other: %s', async (line, message) => {
   expect(await run(line)).toMatchObject({ code: 2, err: `redrive: ${message}\n`, settings: undefined })
 })
+
+test.each(['redis://h', 'redis://h/', 'rediss://u:p@h:1/15', 'redis://u:p%2F@[::1]:1/0?x=1'])(
+  'the store %s is taken',
+  async (store) => {
+    expect(await run(['--store', store])).toMatchObject({ code: 0, settings: { store } })
+  },
+)
 
 test('a password in a wrong value is not shown, from wherever it came', async () => {
   const url = 'redi://user:geheim@h/0?password=geheim'
