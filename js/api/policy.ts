@@ -24,7 +24,7 @@ export type BackoffStrategy =
 export interface ExpectedAnswer {
   /** One of these statuses, 200 to 399. @default any below 400 that is not retried */
   readonly status?: readonly number[]
-  /** The media type, such as 'application/json', without parameters. @default any */
+  /** The media type, such as 'application/json', without parameters: at most 255 characters. @default any */
   readonly contentType?: string
 }
 

@@ -6,7 +6,7 @@
  * is written by both. The store has the only clock: times go in and come out relative to it, `createdAt`, `dueAt` and
  * `deadlineAt` are instants of it.
  *
- * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
+ * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks (`flush`: 32), each an atomic step: `purge`,
  * `purgeAll`, `flush`, `unpark`, `redrive`, `told`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the

@@ -100,17 +100,22 @@ const pathsOf = (rules: object): string[] =>
     ...(inside ? pathsOf(inside).map((path) => `${name}.${path}`) : []),
   ])
 
+/** Whether a value breaks a rule, but for what is in it. */
+const isWrong = (value: unknown, { type, ok }: Rule): boolean =>
+  (type !== undefined && kindOf(value) !== type) || ok?.(value as never) === false
+
 export function follow(name: string, value: unknown, rule: Rule, ofCall?: object): void {
   const kind = kindOf(value)
-  const { type = kind, expected, ok, each, inside, also, shown = show, isMute } = rule
+  const { type = kind, expected, each, inside, also, shown = show, isMute } = rule
   if (also !== undefined && value === also) return
-  if (kind !== type || ok?.(value as never) === false) {
+  if (isWrong(value, rule)) {
     const came = isMute ? withArticle(kind) : kind === type ? shown(value as never) : show(value)
     throw new (kind === type ? RangeError : TypeError)(`${name}: expected ${expected}, got ${came}`)
   }
   if (inside) check(name, value as object, inside, object, ofCall)
   if (each) {
-    for (const [i, item] of (value as unknown[]).entries()) follow(`${name}[${i}]`, item, each)
+    for (const [i, item] of (value as unknown[]).entries())
+      if (each.inside || each.each || isWrong(item, each)) follow(`${name}[${i}]`, item, each)
   }
 }
 

@@ -53,7 +53,10 @@ export const POLICY_RULES: Rules<RetryPolicy> = {
   retryableStatusCodes: or('broad', list(int(200, 599))),
   expect: options<ExpectedAnswer>({
     status: list(int(200, 399)),
-    contentType: pattern("a media type such as 'application/json'", /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/),
+    contentType: pattern(
+      "a media type such as 'application/json', 255 characters at most",
+      /^(?!.{256})[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/,
+    ),
   }),
   retryNetworkErrors: flag,
   retryTimeouts: flag,

@@ -188,7 +188,8 @@ export function createService(options: ServiceOptions): Service {
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const sanitizer = sanitizerOf(own)
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
-    const common = { store, clock, bodies, sanitizer, log: logOperation }
+    const quotaOf = (tenant: string | null) => shares.wholeQuotaOf?.(tenant)
+    const common = { store, clock, bodies, sanitizer, quotaOf, log: logOperation }
     const ends = new Callbacks({
       ...common,
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
@@ -211,7 +212,6 @@ export function createService(options: ServiceOptions): Service {
         const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
-      quotaOf: (tenant) => shares.wholeQuotaOf?.(tenant),
       bodySources,
       refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),

@@ -69,7 +69,8 @@ export const byId = (a: Pause, b: Pause): number => (a.id < b.id ? -1 : 1)
 export const pausedBy =
   (pauses: Iterable<Pause>) =>
   (lane: string): boolean => {
-    for (const { origin = originIn(lane), principal = principalIn(lane) } of pauses)
-      if (origin === originIn(lane) && principal === principalIn(lane)) return true
+    const [ownOrigin, ownPrincipal] = [originIn(lane), principalIn(lane)]
+    for (const { origin = ownOrigin, principal = ownPrincipal } of pauses)
+      if (origin === ownOrigin && principal === ownPrincipal) return true
     return false
   }

@@ -21,6 +21,7 @@ import type { Database } from './sql/database.ts'
 import { ownLanesByName } from './sql/own-counts.ts'
 import { reads } from './sql/reads.ts'
 import { StoreFile } from './sqlite/file.ts'
+import { flush } from './sqlite/flush.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
@@ -107,6 +108,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         if (bytes === undefined && losesBody(database, taskId)) file.suspectDamage()
         return bytes
       }),
+    flush: (lane) => flush(file, lane),
     due: dueOf(backend),
     ...(everyone && unreportedOf(file)),
     subscribe: (listener) => file.listen(listener),

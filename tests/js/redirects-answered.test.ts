@@ -179,6 +179,7 @@ test.each([
   [{ status: [404] }, /policy\.expect\.status\[0\]: expected a whole number from 200 to 399/],
   [{ status: 200 }, /policy\.expect\.status: expected an array/],
   [{ contentType: 'json' }, /policy\.expect\.contentType: expected a media type/],
+  [{ contentType: `a/${'b'.repeat(254)}` }, /contentType: expected a media type .*255 characters at most, got 'a\/bb/],
   [{ contentType: /json/ }, /policy\.expect\.contentType/],
   [{ type: 'text/html' }, /no such option/],
 ])('an `expect` that is wrong is refused: %o', (given, says) => {

@@ -179,3 +179,46 @@ test('an option that is neither there nor true is refused', () => {
       /sqliteStore\.everyone: expected true/,
     )
 })
+
+test.for([
+  ['of one lane', `${ORIGIN} tenant 1`, 700],
+  ['of all', undefined, 800],
+] as const)(
+  'a flush %s changes at most 32 tasks at once, and others have their turn between',
+  async ([, lane, all]) => {
+    const path = freshPath()
+    const clock = fakeClock()
+    const store = openStore(path, { clock, ...EVERYONE })
+    const many = Array.from({ length: 700 }, (_, n) => ({ ...ofTenant(n, 'tenant 1'), dueInMs: 5_000 }))
+    const others = Array.from({ length: 100 }, (_, n) => ({ ...ofTenant(1_000 + n, 'tenant 2'), dueInMs: 5_000 }))
+    await store.enqueue([...many, ...others])
+    // one that cannot be read, and one whose server asked for its time, are passed over
+    await store.enqueue([
+      { ...ofTenant(2_000, 'tenant 1'), dueInMs: 4_000, serverMs: 4_000 },
+      ofTenant(2_001, 'tenant 1'),
+    ])
+    edit(path, (database) => {
+      database
+        .prepare('UPDATE tasks SET recordSchema = 99, dueAt = ? WHERE id = ?')
+        .run(clock.now() + 9, ofTenant(2_001).taskId)
+    })
+    const seen: number[] = []
+    const count = () =>
+      edit(path, (database) => database.prepare('SELECT count(*) AS n FROM tasks WHERE dueAt <= ?').get(clock.now()))
+    let isOver = false
+    const look = () => {
+      if (isOver) return
+      seen.push(Number(count()?.n))
+      setImmediate(look)
+    }
+    setImmediate(look)
+    const flushed = await store.flush(lane).finally(() => {
+      isOver = true
+    })
+    expect(flushed).toBe(all)
+    const steps = [...seen, all].map((n, i) => n - (seen[i - 1] ?? 0))
+    expect(Math.max(...steps)).toBeLessThanOrEqual(32)
+    expect(Math.max(...steps)).toBeGreaterThan(16)
+    expect(await store.flush(lane)).toBe(0)
+  },
+)

@@ -51,14 +51,15 @@ export async function handOver(drafts: readonly Draft[]): Promise<readonly (Rece
   }
   await inSlices(drafts, prepare, ({ exchange }) => exchange.text.length)
   const ready: Waiting[] = []
-  for (const [at, made] of await withBodiesApart(prepareds)) {
-    if (made instanceof Problem) outcomes.set(at, made)
+  const withBodies = await byGroups(prepareds, (each) => orProblem(withBodyApart(each)))
+  for (const [i, made] of withBodies.entries()) {
+    if (made instanceof Problem) outcomes.set((prepareds[i] as Waiting).at, made)
     else ready.push(made)
   }
   let waiting: readonly Waiting[] = ready
   for (let tries = 1; waiting.length > 0; tries++) {
     const said = await stored(waiting)
-    const answers = await Promise.all(waiting.map((each, i) => answerOf(each, said[i] as Enqueued | Problem)))
+    const answers = await byGroups(waiting, (each, i) => answerOf(each, said[i] as Enqueued | Problem))
     for (const [i, answer] of answers.entries()) if (answer) outcomes.set((waiting[i] as Waiting).at, answer)
     const gone = waiting.filter((_, i) => !answers[i])
     waiting = tries < TRIES ? gone : []
@@ -100,21 +101,21 @@ function isLarge({ body, dueInMs, deadlineInMs }: NewTask, { context: { bodies }
   return (Number.isFinite(deadlineInMs) ? deadlineInMs : dueInMs) <= bodies.limits.uploadTtlMs
 }
 
-/** Bodies that are on their way to their store at once. */
+/** Tasks that are read, or whose bodies are on their way to their store, at once. */
 const AT_ONCE = 16
 
-/** Gives the tasks with large bodies in the store of bodies; those whose body it does not take, with the reason. */
-async function withBodiesApart(given: readonly Waiting[]): Promise<readonly (readonly [number, Waiting | Problem])[]> {
-  const done: (readonly [number, Waiting | Problem])[] = []
-  for (let from = 0; from < given.length; from += AT_ONCE) {
-    const group = given.slice(from, from + AT_ONCE)
-    done.push(
-      ...(await Promise.all(group.map(async (each) => [each.at, await orProblem(withBodyApart(each))] as const))),
-    )
+/** Does the work for each, some at once. Other requests have their turn between. */
+async function byGroups<T, R>(all: readonly T[], work: (each: T, at: number) => Promise<R>): Promise<readonly R[]> {
+  const done: R[] = []
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    if (from > 0) await afterOthers()
+    const group = all.slice(from, from + AT_ONCE)
+    done.push(...(await Promise.all(group.map((each, i) => work(each, from + i)))))
   }
   return done
 }
 
+/** Gives a task with a large body in the store of bodies. Throws a Problem where its body is not taken. */
 async function withBodyApart(waiting: Waiting): Promise<Waiting> {
   const { task, exchange } = waiting
   const { bodies } = exchange.context

@@ -9,7 +9,7 @@ import { showListed, type TaskOut } from './show.ts'
 /** Beyond it a page ends, but for its first task. */
 const MOST_BYTES = 2 ** 20
 /** Tasks that are asked for at once. */
-const AT_ONCE = 64
+const AT_ONCE = 32
 
 export async function listPage(filter: TaskFilter, context: ApiContext): Promise<Reply> {
   const tasks: TaskOut[] = []

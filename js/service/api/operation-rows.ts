@@ -27,7 +27,7 @@ export interface Operation {
   readonly scope: DeadScope
   readonly status: 'RUNNING' | 'STOPPING' | 'STOPPED' | 'DONE'
   readonly done: number
-  /** Redrive: dead letters that stay, since their key has expired. */
+  /** Redrive: dead letters that stay: their key has expired, their end is to be reported, or their tenant has no room for a callback. */
   readonly skipped: number
   readonly total: number
   /** Epoch ms, of the clock of the process that took it in. */

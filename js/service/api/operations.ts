@@ -8,7 +8,7 @@ import type { Clock } from 'redrive'
 import type { ApiContext, ApiStore } from './context.ts'
 import { deadPage } from './dead-filter.ts'
 import { type Dropping, purgeDead } from './drop-body.ts'
-import { afterOthers } from './in-slices.ts'
+import { afterOthers, inSlices } from './in-slices.ts'
 import {
   ended,
   findOperation,
@@ -21,6 +21,7 @@ import {
   readOperations,
   writeOperation,
 } from './operation-rows.ts'
+import { callbackRoom } from './room.ts'
 
 /** Most tasks of a part: a store in this process puts them back in one step, and others wait for it. */
 const PART = 64
@@ -33,7 +34,7 @@ const PACE_MS = 10_000
 /** A note meets the note of who asked for a stop, and no more than a few of those. */
 const TRIES = 5
 
-export interface OperationsOptions extends Dropping, Pick<ApiContext, 'store' | 'tellEnds'> {
+export interface OperationsOptions extends Dropping, Pick<ApiContext, 'store' | 'tellEnds' | 'quotaOf'> {
   readonly clock: Clock
   /** Names this process. No other ever has the name. */
   readonly owner: string
@@ -187,14 +188,34 @@ async function carryOut(operation: Operation, { taskIds }: Part, options: Operat
     return { skipped: 0, waitMs: 0 }
   }
   const spacingMs = perSecond === undefined ? 0 : Math.max(1, Math.round(1_000 / perSecond))
-  if (taskIds.length === 0) return { skipped: 0, waitMs: 0 }
-  await options.tellEnds(taskIds)
-  const said = await options.store.redrive(taskIds, { spacingMs, acceptDuplicateRisk })
+  const back = await withRoom(taskIds, options)
+  const held = taskIds.length - back.length
+  if (back.length === 0) return { skipped: held, waitMs: 0 }
+  await options.tellEnds(back)
+  const said = await options.store.redrive(back, { spacingMs, acceptDuplicateRisk })
   const redriven = said.filter((each) => each === 'redriven').length
   return {
-    skipped: said.filter((each) => each === 'key_expired' || each === 'untold').length,
+    skipped: held + said.filter((each) => each === 'key_expired' || each === 'untold').length,
     waitMs: redriven * spacingMs,
   }
+}
+
+/** Those that may go back: of dead letters with callbacks as many as their tenants have room for. */
+async function withRoom(taskIds: readonly string[], options: OperationsOptions): Promise<readonly string[]> {
+  if (!options.quotaOf) return taskIds
+  const rooms = new Map<string | null, number>()
+  const back: string[] = []
+  await inSlices(taskIds, async (taskId) => {
+    const task = await options.store.get(taskId)
+    if (task?.status === 'EXHAUSTED' && task.senderData?.callback !== undefined) {
+      const { principal } = task
+      const room = rooms.get(principal) ?? (await callbackRoom(principal, options)).room
+      rooms.set(principal, room - 1)
+      if (room <= 0) return
+    }
+    back.push(taskId)
+  })
+  return back
 }
 
 function after(operation: Operation, { taskIds, cursor }: Part, { skipped, waitMs }: Outcome, now: number): Operation {

@@ -14,6 +14,7 @@ import type { RetryPolicy } from 'redrive/core'
 import { backgroundOf, frozenCopy, type ResolvedPolicy, resolvePolicy } from 'redrive/internal'
 import type { Registry, RegistryEntry } from 'redrive/store'
 import type { ApiSettings } from './context.ts'
+import { inSlices } from './in-slices.ts'
 import { invalid, Problem } from './problem.ts'
 
 /** Where policies lie in the registry, by their ids; those of a tenant have a slash and its name behind. */
@@ -21,6 +22,8 @@ const POLICY_PREFIX = 'policy/'
 const LOOK_MS = 1_000
 /** That one tenant may register, and that may be registered for all: each process knows them all. */
 const MOST_POLICIES = 100
+/** Of the JSON of one that is registered by the API. */
+const MOST_BYTES = 16_384
 
 export const DEFAULT_POLICY = 'default'
 
@@ -79,7 +82,14 @@ export class Policies {
   }
 
   /** Writes a policy of a tenant, if it has the version that is expected. Throws 'policies-full' where that would be one more than it may have. */
-  write(policy: RetryPolicy, tenant: string | null, expected?: number): Promise<'written' | 'changed'> {
+  async write(policy: RetryPolicy, tenant: string | null, expected?: number): Promise<'written' | 'changed'> {
+    const bytes = Buffer.byteLength(JSON.stringify(policy))
+    if (bytes > MOST_BYTES) {
+      throw new Problem(
+        'invalid',
+        `the policy has ${bytes} bytes as JSON, and one that is registered ${MOST_BYTES} at most: leave out delays or statuses`,
+      )
+    }
     const name = nameOf(policy.policyId, tenant)
     const written = this.#registering.then(async () => {
       await this.look(true)
@@ -155,9 +165,10 @@ export class Policies {
   async #read(now: number): Promise<void> {
     const since = this.#version
     const { version, entries } = await this.#registry.read({ prefix: POLICY_PREFIX, ...(since > 0 && { since }) })
+    // a store that has lost its data counts its versions anew
+    if (entries) this.#known = await namedIn(entries, version < since ? new Map() : this.#known)
     this.#lookedAt = now
     this.#version = version
-    if (entries) this.#known = new Map(entries.flatMap(namedIn))
   }
 
   #defaultPolicy(): NamedPolicy {
@@ -178,8 +189,25 @@ function ownerIn(name: string): string | null {
   return at < 0 ? null : name.slice(at + 1)
 }
 
+/** An entry is checked once: there may be large ones of many tenants, and each write of any has all read. */
+async function namedIn(
+  entries: readonly RegistryEntry[],
+  before: ReadonlyMap<string, NamedPolicy>,
+): Promise<ReadonlyMap<string, NamedPolicy>> {
+  const kept = new Map<string, NamedPolicy>()
+  const added: RegistryEntry[] = []
+  for (const entry of entries) {
+    const name = entry.name.slice(POLICY_PREFIX.length)
+    const known = before.get(name)
+    if (known?.version === entry.version) kept.set(name, known)
+    else added.push(entry)
+  }
+  const checked = await inSlices(added, checkedEntry)
+  return new Map([...kept, ...checked.flat()])
+}
+
 /** An entry that another version wrote, or that is damaged, is no policy here; nor is one by the name of what is always there. */
-function namedIn({ name, value, version }: RegistryEntry): [string, NamedPolicy][] {
+function checkedEntry({ name, value, version }: RegistryEntry): [string, NamedPolicy][] {
   try {
     const given = soundPolicy(value as RetryPolicy)
     const known = name.slice(POLICY_PREFIX.length)

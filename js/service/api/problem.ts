@@ -26,6 +26,7 @@ export type ProblemType =
   | 'policy-exists'
   | 'policy-default'
   | 'policies-full'
+  | 'pauses-full'
   | 'operation-running'
   | 'count-changed'
   | 'body-gone'
@@ -66,6 +67,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   'policy-exists': { status: 409, title: 'Another policy has this name' },
   'policy-default': { status: 409, title: 'The policy is the default one' },
   'policies-full': { status: 409, title: 'There are as many policies as there may be' },
+  'pauses-full': { status: 409, title: 'There are as many pauses as there may be' },
   'operation-running': { status: 409, title: 'An operation of this kind is running' },
   'count-changed': { status: 409, title: 'The number of tasks has changed' },
   'body-gone': { status: 410, title: 'The body is not kept any more' },

@@ -2,6 +2,7 @@
 
 import type { StoredTask } from 'redrive/store'
 import type { ApiContext } from './context.ts'
+import { afterOthers } from './in-slices.ts'
 import { isEnded } from './show.ts'
 
 /** Between two looks, where no hint came: processes on another host may give none. */
@@ -18,7 +19,7 @@ export async function untilEnded(
   const until = clock.monotonic() + forMs
   let wake = (): void => {}
   const unsubscribe = store.subscribe?.((hint) => {
-    if (hint.taskId === undefined || hint.taskId === taskId) wake()
+    if (hint.taskId === taskId) wake()
   })
   const onAbort = (): void => wake()
   signal.addEventListener('abort', onAbort)
@@ -36,6 +37,8 @@ export async function untilEnded(
         // it may have left, or the task ended, before there was an ear for it
         if (signal.aborted) wake()
       })
+      // hundreds may wake at once
+      await afterOthers()
       const found = await store.get(taskId)
       if (!found) break
       latest = found

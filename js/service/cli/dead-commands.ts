@@ -98,7 +98,7 @@ async function follow(begun: unknown, client: Client, { json }: ClientFlags, io:
     if (skipped > 0)
       say(
         io,
-        `${plural(skipped, 'dead letter')} left: a target may have forgotten the key, or the end is still to be reported.`,
+        `${plural(skipped, 'dead letter')} left: a target may have forgotten the key, the end is still to be reported, or there is no room for callbacks.`,
       )
   }
   if (now.status === 'DONE') return 0

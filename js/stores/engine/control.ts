@@ -69,12 +69,18 @@ function revive(tx: Tx, row: Row, { deadlineAt, deadlineReason }: Deadline, at: 
 export function* flush(tx: Tx, lane?: string): Step<number> {
   let changed = 0
   yield tx.eachWaiting(lane, (rows) => {
-    const later = rows.filter(
-      (row) => (row.dueAt ?? 0) > Math.max(tx.now, row.serverAt) && isReadable(row) && !row.isBroken,
-    )
-    changed += makeDue(tx, later)
+    changed += flushRows(tx, rows)
   })
   return changed
+}
+
+/** Makes those of these due now that wait for their own curve; says how many. */
+export function flushRows(tx: Tx, rows: readonly Row[]): number {
+  const isLater = (row: Row): boolean => (row.dueAt ?? 0) > Math.max(tx.now, row.serverAt)
+  return makeDue(
+    tx,
+    rows.filter((row) => isLater(row) && isReadable(row) && !row.isBroken),
+  )
 }
 
 export function* unpark(tx: Tx, filter: Parameters<Tx['eachParked']>[0]): Step<number> {

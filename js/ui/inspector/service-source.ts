@@ -184,7 +184,9 @@ async function carryOut(
         ...riskOf(act),
       })
       const { done, skipped } = await followed(begun, call, { signal, onProgress })
-      const stays = skipped ? `; ${skipped} stay, since the target may have forgotten their key` : ''
+      const stays = skipped
+        ? `; ${skipped} stay: the target may have forgotten their key, or there is no room for their callbacks`
+        : ''
       return `${plural(done - skipped, 'task')} redriven${stays}`
     }
     case 'purgeAll': {

@@ -193,6 +193,19 @@ export function controlRules(open: Open): void {
     expect(await claim()).toHaveLength(3)
   })
 
+  test('flush makes all due, however many there are', async () => {
+    const { add, store, claim } = await setup(open)
+    for (let n = 0; n < 6; n++) {
+      const many = Array.from({ length: 100 }, (_, i) => ({
+        dueInMs: 5_000 + i,
+        ...(i % 3 === 0 && { origin: OTHER }),
+      }))
+      await add(...many, { dueInMs: 5_000, serverMs: 5_000 }, {})
+    }
+    expect([await store.flush(OTHER), await store.flush(), await store.flush()]).toEqual([204, 396, 0])
+    expect(await claim({ limit: 1_000 })).toHaveLength(606)
+  })
+
   test('S9 flush keeps what a server asked for', async () => {
     const { add, store, lease, settle, get, clock } = await setup(open)
     await add({}, { dueInMs: 5_000, serverMs: 3_000 }, { dueInMs: 3_000, serverMs: 3_000 })

@@ -2,7 +2,9 @@
 
 import { createHash } from 'node:crypto'
 import { laneName, type Pause } from 'redrive/store'
+import type { ApiStore } from '../context.ts'
 import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
+import { afterOthers } from '../in-slices.ts'
 import { Problem } from '../problem.ts'
 import type { PauseIn, ScopeIn } from '../schemas/control.ts'
 import { ownIn } from '../tokens.ts'
@@ -12,8 +14,14 @@ function scopeOf({ body, caller }: Exchange<unknown, ScopeIn>): Pick<Pause, 'ori
   return { ...(body.origin !== undefined && { origin: body.origin }), ...ownIn(caller, body.tenant) }
 }
 
+/** Of one tenant, and of those that are for all tenants: each turn of a store holds its lanes against them all. */
+const MOST_PAUSES = 100
+
+/** The pause on its way to each store: what is counted is written before the next counts. */
+const putting = new WeakMap<ApiStore, Promise<unknown>>()
+
 export async function pause(exchange: Exchange<unknown, PauseIn>): Promise<Reply> {
-  const { pauses } = exchange.context.store
+  const { store, clock } = exchange.context
   const { reason } = exchange.body
   const scope = scopeOf(exchange)
   // one scope has one pause: asked for twice, as after a lost answer, it is lifted once
@@ -21,10 +29,27 @@ export async function pause(exchange: Exchange<unknown, PauseIn>): Promise<Reply
     JSON.stringify([scope.origin ?? null, 'principal' in scope, scope.principal ?? null]),
   )
   const id = `pause-${digest.digest('hex').slice(0, 16)}`
-  const isNew = !(await pauses.list()).some((each) => each.id === id)
-  const made: Pause = { id, ...scope, ...(reason !== undefined && { reason }), at: exchange.context.clock.now() }
-  await pauses.put(made)
+  const made: Pause = { id, ...scope, ...(reason !== undefined && { reason }), at: clock.now() }
+  const put = (putting.get(store) ?? Promise.resolve()).then(() => putPause(made, store))
+  // its caller hears of a failure; the next one begins all the same
+  putting.set(
+    store,
+    put.catch(() => {}),
+  )
+  const isNew = await put
   return { status: isNew ? 201 : 200, json: showPause(made), headers: { location: `/pauses/${id}` } }
+}
+
+/** Whether it is a new one. Throws 'pauses-full' where that would be one more than its tenant may have. */
+async function putPause(pause: Pause, { pauses }: ApiStore): Promise<boolean> {
+  const all = await pauses.list()
+  const isNew = !all.some(({ id }) => id === pause.id)
+  const own = all.filter(({ principal }) => principal === pause.principal)
+  if (isNew && own.length >= MOST_PAUSES) {
+    throw new Problem('pauses-full', `${own.length} pauses are there already: lift one, or pause a larger scope`)
+  }
+  await pauses.put(pause)
+  return isNew
 }
 
 function showPause({ id, origin, reason, at, ...scope }: Pause): object {
@@ -56,9 +81,9 @@ export async function lift(exchange: Exchange): Promise<Reply> {
   return NO_CONTENT
 }
 
-/** Tasks of a page, and most pages: beyond that lanes may be missed, and flushing again finds them. */
-const PAGE = 1_000
-const MOST_PAGES = 1_000
+/** Tasks of a page, which are read in one step, and most pages: beyond that lanes may be missed, and flushing again finds them. */
+const PAGE = 32
+const MOST_PAGES = 32_000
 
 export async function flush(exchange: Exchange<unknown, ScopeIn>): Promise<Reply> {
   const { context } = exchange
@@ -71,7 +96,10 @@ export async function flush(exchange: Exchange<unknown, ScopeIn>): Promise<Reply
     ? [laneName(principal, origin)]
     : await liveLanes(exchange, { ...(origin !== undefined && { origin }), ...whose })
   let due = 0
-  for (const lane of lanes) due += await context.store.flush(lane)
+  for (const lane of lanes) {
+    due += await context.store.flush(lane)
+    await afterOthers()
+  }
   return ok({ due })
 }
 
@@ -91,6 +119,7 @@ async function liveLanes(
     for (const { lane } of page.tasks) lanes.add(lane)
     if (page.cursor === undefined) break
     cursor = page.cursor
+    await afterOthers()
   }
   return lanes
 }

@@ -10,6 +10,7 @@ import { listPage } from '../list-page.ts'
 import { beginOperation, type NewOperation, showOperation } from '../operation-rows.ts'
 import { pageFilter } from '../page-filter.ts'
 import { Problem } from '../problem.ts'
+import { callbackRoom } from '../room.ts'
 import type { DeadFilter, PurgeIn, RedriveManyIn, RedriveOneIn } from '../schemas/control.ts'
 import type { DeadQuery } from '../schemas/task.ts'
 import { seenTask, showWhole } from '../show.ts'
@@ -70,17 +71,10 @@ async function deadLetter(exchange: Exchange): Promise<void> {
 const notDead = ({ taskId, status }: StoredTask): Problem =>
   new Problem('not-found', `task ${taskId} is no dead letter: ${status}`, { taskId, taskStatus: status })
 
-/**
- * Each end of a task with a callback is another task, which is stored whatever the quota: one for each that the quota allows is what a tenant may have
- * beside them. Throws 'quota-exceeded' where it has as many.
- */
+/** Throws 'quota-exceeded' where a tenant has no room for the callback of another end. */
 async function checkRoom({ principal }: StoredTask, { context }: Exchange): Promise<void> {
-  const quota = context.quotaOf?.(principal)
-  const own = quota && (await context.store.countsOf?.(principal))
-  if (!own) return
-  const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
-  const held = own.pending + own.inFlight + own.exhausted
-  if (held < 2 * capacity && (own.bytes ?? 0) < 2 * capacityBytes) return
+  const { room, held } = await callbackRoom(principal, context)
+  if (room > 0) return
   const why = `with callbacks ${held} tasks are held, twice what this tenant may have`
   throw new Problem(
     'quota-exceeded',

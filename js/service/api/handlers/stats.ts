@@ -2,19 +2,21 @@
 
 import type { OriginStats } from 'redrive'
 import { pausedBy, principalIn } from 'redrive/internal'
-import { originIn, type StoredTask } from 'redrive/store'
+import { originIn } from 'redrive/store'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
+import { afterOthers } from '../in-slices.ts'
 import { ownOf } from '../tokens.ts'
 
 const SHOWN = 64
-/** Live tasks that are looked at, at most. */
+/** Live tasks that are looked at, at most: in all, and in one step. */
 const LOOKED_AT = 1_000
+const AT_ONCE = 32
 
 interface Lane {
   readonly lane: string
-  readonly pending: number
-  readonly inFlight: number
-  readonly nextAttemptAt: number | null
+  pending: number
+  inFlight: number
+  nextAttemptAt: number | null
 }
 
 interface Lanes {
@@ -51,27 +53,30 @@ async function countsOf({ caller, context }: Exchange): Promise<object> {
 }
 
 async function lanesOf({ caller, context }: Exchange): Promise<Lanes> {
-  const page = await context.store.list({ ...ownOf(caller), active: true, limit: LOOKED_AT })
-  const byName = new Map<string, StoredTask[]>()
-  for (const task of page.tasks) {
-    const tasks = byName.get(task.lane)
-    if (tasks) tasks.push(task)
-    else byName.set(task.lane, [task])
+  const byName = new Map<string, Lane>()
+  let cursor: string | undefined
+  for (let left = LOOKED_AT; left > 0; ) {
+    const limit = Math.min(AT_ONCE, left)
+    const from = cursor === undefined ? {} : { cursor }
+    const { tasks, cursor: next } = await context.store.list({ ...ownOf(caller), active: true, limit, ...from })
+    for (const { lane, status, dueAt } of tasks) {
+      const known = byName.get(lane) ?? { lane, pending: 0, inFlight: 0, nextAttemptAt: null }
+      byName.set(lane, known)
+      if (status === 'IN_FLIGHT') known.inFlight++
+      else known.pending++
+      if (dueAt !== null) known.nextAttemptAt = Math.min(soonest(known), dueAt)
+    }
+    cursor = next
+    if (cursor === undefined || tasks.length === 0) break
+    left -= limit
+    await afterOthers()
   }
-  const lanes = [...byName].map(([lane, tasks]) => gathered(lane, tasks))
-  lanes.sort((a, b) => soonest(a) - soonest(b) || (a.lane < b.lane ? -1 : 1))
-  return { lanes, isMore: page.cursor !== undefined }
+  const lanes = [...byName.values()].sort((a, b) => soonest(a) - soonest(b) || (a.lane < b.lane ? -1 : 1))
+  return { lanes, isMore: cursor !== undefined }
 }
 
 /** Far beyond any instant: a difference of infinities is no number. */
 const soonest = ({ nextAttemptAt }: Lane): number => nextAttemptAt ?? Number.MAX_SAFE_INTEGER
-
-function gathered(lane: string, tasks: readonly StoredTask[]): Lane {
-  const inFlight = tasks.filter(({ status }) => status === 'IN_FLIGHT').length
-  const next = Math.min(...tasks.map(({ dueAt }) => dueAt ?? Infinity))
-  const nextAttemptAt = next === Infinity ? null : next
-  return { lane, pending: tasks.length - inFlight, inFlight, nextAttemptAt }
-}
 
 function showLane(
   { lane, ...rest }: Lane,

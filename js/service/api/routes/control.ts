@@ -30,7 +30,7 @@ export const controlRoutes: readonly Route[] = [
         headers: { location: 'The path of the pause' },
       },
     },
-    problems: [],
+    problems: ['pauses-full'],
     handle: pause,
   }),
   route({

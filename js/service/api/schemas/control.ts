@@ -91,7 +91,7 @@ export const operationOut: z.ZodType = z
     status: z.enum(['RUNNING', 'STOPPING', 'STOPPED', 'DONE']),
     done: count('Dead letters that it has dealt with'),
     skipped: count(
-      'Those of them that stay: the server may have forgotten their key, or their end is still to be reported',
+      'Those of them that stay: the server may have forgotten their key, their end is still to be reported, or their tenant has no room for another callback',
     ),
     total: count('How many there were when it was asked for'),
     remaining: count('How many of them are left to deal with'),

@@ -49,7 +49,7 @@ const FIELDS = {
   expect: z
     .strictObject({
       status: z.array(z.int().min(200).max(399)).max(200).optional(),
-      contentType: z.string().optional(),
+      contentType: z.string().max(255).optional(),
     })
     .optional()
     .meta({ description: 'What the answer has to be: another one ends the task as `not_retryable`' }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RedriveError } from '../../../../js/api/errors.ts'
 import { BATCH_BYTES, MOST_TASKS } from '../../../../js/service/api/schemas/batch.ts'
+import { recordsRead } from './longest-turn.ts'
 import {
   type Answered,
   type Asked,
@@ -98,6 +99,19 @@ test('the store takes a batch in steps of 32 tasks at most, so that others come 
   expect(new Set(statusesOf(answer))).toEqual(new Set([201]))
   expect(Math.max(...sizes)).toBe(32)
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(MOST_TASKS)
+})
+
+test.for([
+  ['delayed', { delayMs: 60_000 }, 201],
+  ['repeated', { delayMs: 60_000 }, 200],
+  ['in conflict', { delayMs: 60_000, body: 'y' }, 422],
+] as const)('of many tasks that are %s few are read at once', async ([name, more, status]) => {
+  const world = await setup({ kind: 'sqlite', sends: false })
+  const all = (given: object) => Array.from({ length: 200 }, (_, i) => put({ idempotencyKey: `k${i}`, ...given }))
+  if (name !== 'delayed') await batch(world, all({ delayMs: 60_000 }))
+  const read = recordsRead(world.store)
+  expect(statusesOf(await batch(world, all(more)))).toEqual(Array(200).fill(status))
+  expect(read.most).toBeLessThanOrEqual(16)
 })
 
 test('what the store cannot keep fails alone', async () => {

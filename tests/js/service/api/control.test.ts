@@ -1,8 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { RedriveError } from '../../../../js/api/errors.ts'
-import { idOf, ORDERS, STORES, setup, typeOf } from './setup.ts'
+import { perTurn, recordsRead } from './longest-turn.ts'
+import { idOf, ORDERS, STORES, setup, typeOf, type World } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
+
+/** Hands over so many tasks that wait. */
+async function filled({ ask }: World, count: number, task: object = {}, headers = {}): Promise<void> {
+  for (let left = count; left > 0; left -= 500) {
+    const tasks = Array.from({ length: Math.min(left, 500) }, () => ({
+      ...{ targetUrl: ORDERS, delayMs: 60_000 },
+      ...task,
+    }))
+    expect((await ask('POST', '/retry-tasks/batch', { body: { tasks }, headers })).status).toBe(200)
+  }
+}
 
 describe.for(STORES)('%s', (kind) => {
   test('a pause keeps its scope back until it is lifted', async () => {
@@ -66,6 +78,47 @@ describe.for(STORES)('%s', (kind) => {
       { origin: ORIGIN, tenant: 'acme', pending: 1, nextAttemptAt: clock.now() + 60_000, paused: false },
     ])
   })
+})
+
+test.for(['memory', 'sqlite'] as const)('stats read few tasks at once, and a thousand in all: %s', async (kind) => {
+  const world = await setup({ kind, sends: false })
+  await filled(world, 1_100)
+  const read = recordsRead(world.store)
+  const { json } = await world.ask('GET', '/stats')
+  expect(json).toMatchObject({ counts: { pending: 1_100 }, lanes: [{ pending: 1_000 }], moreLanes: true })
+  expect(read.most).toBeLessThanOrEqual(64)
+})
+
+test('a flush of many lanes reads few tasks at once, and makes those of one lane due', async () => {
+  const world = await setup({ kind: 'sqlite', sends: false })
+  for (let n = 0; n < 5; n++) {
+    await filled(world, 100, { targetUrl: `https://${n}.test/` }, { 'redrive-tenant': 'acme' })
+  }
+  const read = recordsRead(world.store)
+  const flushes = perTurn()
+  const flush = world.store.flush.bind(world.store)
+  world.store.flush = (lane) => {
+    flushes.count(1)
+    return flush(lane)
+  }
+  expect((await world.ask('POST', '/flush', { body: { origin: 'https://4.test' } })).json).toEqual({ due: 100 })
+  expect((await world.ask('POST', '/flush', { body: { tenant: 'acme' } })).json).toEqual({ due: 400 })
+  expect([read.most <= 64, flushes.most]).toEqual([true, 1])
+})
+
+test('a tenant has 100 pauses at most, also of those that come at once, and others have room', async () => {
+  const { ask } = await setup({ sends: false })
+  const pause = (n: number, tenant: string | undefined = 'acme') =>
+    ask('POST', '/pauses', { body: { origin: `https://${n}.test`, ...(tenant !== '' && { tenant }) } })
+  const answers = await Promise.all(Array.from({ length: 110 }, (_, n) => pause(n)))
+  expect(answers.map(({ status }) => status)).toEqual([...Array(100).fill(201), ...Array(10).fill(409)])
+  const refused = await pause(200)
+  expect([typeOf(refused), refused.json.detail]).toEqual(['pauses-full', expect.stringMatching(/^100 .*: lift one/)])
+  for (const tenant of ['other', '']) expect((await pause(200, tenant)).status).toBe(201)
+  // one that is there may have another reason, and one that is lifted makes room
+  expect((await pause(7)).status).toBe(200)
+  expect((await ask('DELETE', `/pauses/${answers[7]?.json.pauseId}`)).status).toBe(204)
+  expect((await pause(200)).status).toBe(201)
 })
 
 test.for([

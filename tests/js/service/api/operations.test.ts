@@ -7,11 +7,16 @@ import { type Answered, STORES, type StoreKind, setup, tokenFor, typeOf, type Wo
 
 /** The part of a store that operations use, as an object that may be changed. */
 const methodsOf = (store: ApiStore): ApiStore =>
-  ({ ...store, list: store.list.bind(store), redrive: store.redrive.bind(store) }) as ApiStore
+  ({
+    ...store,
+    get: store.get.bind(store),
+    list: store.list.bind(store),
+    redrive: store.redrive.bind(store),
+  }) as ApiStore
 
 function worker({ store, clock, context }: World, owner: string, log: ApiLogEntry[] = []): Operations {
-  const { sanitizer, tellEnds } = context
-  return new Operations({ store, clock, sanitizer, tellEnds, owner, log: (entry) => void log.push(entry) })
+  const { sanitizer, tellEnds, quotaOf = () => undefined } = context
+  return new Operations({ store, clock, sanitizer, tellEnds, quotaOf, owner, log: (entry) => void log.push(entry) })
 }
 
 const redrive = (world: World, body: object = { filter: {} }): Promise<Answered> =>
@@ -241,3 +246,25 @@ test('operations of one tenant are its own', async () => {
       expect((await world.ask('DELETE', `/operations/${json.operationId}`, { token })).status).toBe(404)
   }
 })
+
+test.for([
+  ['twice as many as its quota', { capacity: 50 }, 0],
+  ['room for ten, twice', { capacity: 55 }, 20],
+  ['no quota', undefined, 90],
+] as const)(
+  'S17 each part of a redrive puts back as many tasks with callbacks as there is room for: their tenant has %s',
+  async ([, quota, back]) => {
+    const world = await quiet('memory')
+    await bury(world, 10, 'ann')
+    await bury(world, 90, 'ann', { callback: { url: 'https://hooks.test/' } })
+    await bury(world, 5, 'bob', { callback: { url: 'https://hooks.test/' } })
+    world.now.quota = quota
+    const begun = await redrive(world)
+    const operations = worker(world, 'a')
+    await operations.tick()
+    await operations.tick()
+    expect(await shown(world, begun)).toMatchObject({ status: 'DONE', done: 105, skipped: 90 - back })
+    const pending = async (principal: string) => (await world.store.countsOf?.(principal))?.pending
+    expect([await pending('ann'), await pending('bob')]).toEqual([10 + back, 5])
+  },
+)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { applyPolicies } from '../../../../js/service/api/policies.ts'
+import { applyPolicies, Policies } from '../../../../js/service/api/policies.ts'
 import { faultsOf, idOf, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const INVOICES = {
@@ -73,6 +73,38 @@ test('a policy that another process registers can be used at once, a changed one
   expect(await policyOf()).toBe(3)
   await clock.advance(1_000)
   expect(await policyOf()).toBe(7)
+})
+
+test('of a media type at most 255 characters are taken, in a policy and in that of a task', async () => {
+  const { ask, create } = await setup({ sends: false })
+  const policy = (length: number) => ({ expect: { contentType: `a/${'b'.repeat(length - 2)}` } })
+  const put = (length: number) => ask('PUT', '/retry-policies/x', { body: policy(length) })
+  expect([(await put(255)).status, (await create({ policy: policy(255) })).status]).toEqual([201, 201])
+  expect(faultsOf(await put(256))[0]).toMatch(/^#\/expect\/contentType: .*255/)
+  expect(faultsOf(await create({ policy: policy(256) }))[0]).toMatch(/^#\/policy\/expect\/contentType: .*255/)
+})
+
+test.for(['POST', 'PUT'])('a policy of more than 16 KiB of JSON is not registered by %s', async (method) => {
+  const { ask } = await setup({ sends: false })
+  const register = (delays: number) =>
+    ask(method, method === 'POST' ? '/retry-policies' : '/retry-policies/x', {
+      body: { policyId: 'x', strategy: 'table', delaysMs: Array(delays).fill(8_640_000_000_000_000) },
+    })
+  const refused = await register(1_000)
+  expect([refused.status, refused.json.detail]).toEqual([422, expect.stringMatching(/ 16384 .*: leave out/)])
+  expect((await register(900)).status).toBe(201)
+})
+
+test('a policy is checked once: what another registers makes nobody check it again', async () => {
+  const { store, clock, now } = await setup({ sends: false })
+  const policies = new Policies(store.registry, clock, () => now.settings)
+  const givenOf = async () => (await policies.get('invoices', 'ann', true))?.given
+  await policies.write(INVOICES as typeof now.settings.defaultPolicy, 'ann')
+  const before = await givenOf()
+  await policies.write({ policyId: 'other' }, 'bob')
+  expect(await givenOf()).toBe(before)
+  await policies.write({ ...INVOICES, maxAttempts: 9 } as typeof now.settings.defaultPolicy, 'ann')
+  expect((await givenOf())?.maxAttempts).toBe(9)
 })
 
 test('an entry that no policy can be read from is none', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { watch } from '../../setup.ts'
+import { recordsRead } from './longest-turn.ts'
 import { type Answered, faultsOf, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
@@ -355,6 +356,23 @@ test('Prefer: wait answers with the end of the task, or with what there is when 
   expect(vain.state).toBe('pending')
   await clock.advance(1_000)
   expect(vain.value).toMatchObject({ status: 200, json: { status: 'PENDING' } })
+})
+
+test.for(['memory', 'sqlite'] as const)('many who wait look one by one, and at no task of others: %s', async (kind) => {
+  const { create, ask, clock, store, server } = await setup({ kind })
+  const taskId = idOf(await create({ delayMs: 1_200 }))
+  const times = Array.from({ length: 300 })
+  const all = times.map(() => watch(ask('GET', `/retry-tasks/${taskId}`, { headers: { prefer: 'wait=10' } })))
+  await clock.settle()
+  const read = recordsRead(store)
+  server.reply(200)
+  await create()
+  await clock.advance(400)
+  expect([server.hits, read.most]).toEqual([1, 0])
+  server.reply(200)
+  await clock.advance(2_000)
+  await vi.waitFor(() => expect(all.every(({ value }) => value?.json.status === 'SUCCEEDED')).toBe(true), 20_000)
+  expect(read.most).toBeLessThanOrEqual(8)
 })
 
 test('a caller who leaves ends its wait, and no timer stays', async () => {
