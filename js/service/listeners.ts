@@ -11,7 +11,7 @@ import type { Clock } from 'redrive'
 import { systemClock } from 'redrive/internal'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { Connections } from './connections.ts'
-import { Turns } from './turns.ts'
+import { Pipeline } from './pipeline.ts'
 
 /** Names and values of a request's headers, in bytes. */
 const MAX_HEADER_BYTES = 16 * 1024
@@ -149,7 +149,7 @@ const secureOptions = ({ cert, key, ca }: Tls) => ({
 
 /** `clock`: times each request by itself. */
 function listenerOf(answer: Answer, connections: Connections, clock: Clock | undefined): RequestListener {
-  const turns = new Turns()
+  const pipeline = new Pipeline()
   const handle = getRequestListener(
     (request, { incoming }) => {
       const { remoteAddress } = incoming.socket
@@ -163,7 +163,7 @@ function listenerOf(answer: Answer, connections: Connections, clock: Clock | und
   return (incoming, outgoing) => {
     const own = connections.enter(incoming, outgoing) ? handle : refuse
     const listener = clock ? timed(own, clock) : own
-    turns.take(incoming, outgoing, () => listener(incoming, outgoing))
+    pipeline.take(incoming, outgoing, () => listener(incoming, outgoing))
   }
 }
 

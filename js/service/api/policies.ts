@@ -22,7 +22,7 @@ const POLICY_PREFIX = 'policy/'
 const LOOK_MS = 1_000
 /** That one tenant may register, and that may be registered for all: each process knows them all. */
 const MOST_POLICIES = 100
-/** Of the JSON of one that is registered by the API. */
+/** The JSON of one that is registered by the API. */
 const MOST_BYTES = 16_384
 
 export const DEFAULT_POLICY = 'default'

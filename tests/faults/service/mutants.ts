@@ -62,7 +62,7 @@ const CHANGES = {
   ],
   // H9
   'goes-on': [{ file: NEW_TASK, from: RULES, to: `{ ...(${RULES}), maxAttempts: 30 }` }],
-  'ignores-pauses': [{ file: 'js/service/api/handlers/control.ts', from: 'await pauses.put(made)', to: '' }],
+  'ignores-pauses': [{ file: 'js/service/api/handlers/control.ts', from: 'await pauses.put(pause)', to: '' }],
   'says-cancelled': [
     {
       file: 'js/service/api/handlers/tasks.ts',

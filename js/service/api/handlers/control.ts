@@ -14,7 +14,7 @@ function scopeOf({ body, caller }: Exchange<unknown, ScopeIn>): Pick<Pause, 'ori
   return { ...(body.origin !== undefined && { origin: body.origin }), ...ownIn(caller, body.tenant) }
 }
 
-/** Of one tenant, and of those that are for all tenants: each turn of a store holds its lanes against them all. */
+/** The most of one tenant, and of those that are for all tenants: each turn of a store holds its lanes against them all. */
 const MOST_PAUSES = 100
 
 /** The pause on its way to each store: what is counted is written before the next counts. */

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 /** A connection with more requests behind the one that is answered is closed. */
 const MOST_WAITING = 16
 
-export class Turns {
+export class Pipeline {
   /** Those that wait, of each connection that answers one. */
   readonly #waiting = new WeakMap<Socket, (() => void)[]>()
 
