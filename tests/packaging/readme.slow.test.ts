@@ -44,7 +44,7 @@ test('the Workers recipe', async () => {
   using project = consumer({ 'worker.js': snippet('withRetry', `${server.origin}/api/worker`) })
   // as its lines for wrangler.jsonc say
   const [config = ''] = blocksOf(readFileSync(join(root, 'docs/workers.md'), 'utf8'), 'jsonc')
-  const { durable_objects, migrations } = JSON.parse(`{${config.replace(/^\/\/.*$/m, '')}}`)
+  const { durable_objects, migrations } = JSON.parse(config.replace(/^\/\/.*$/m, ''))
   const [{ name, class_name: className }] = durable_objects.bindings
   expect(migrations[0].new_sqlite_classes).toEqual([className])
   const objects = { durableObjects: { [name]: { className, useSQLite: true } } }
