@@ -89,7 +89,6 @@ export class Admission {
     const { host } = this.#runner
     const taskId = this.#nextTaskId(host.now())
     host.onTask?.(call, taskId)
-    call.within = host.keepContext?.()
     return new Task(taskId, createdAt, call)
   }
 
@@ -344,6 +343,7 @@ export class Admission {
 
   async #takeSafely(arrival: Arrival): Promise<EarlyAnswer | undefined> {
     const { call, own, mustWait } = arrival
+    call.within = this.#runner.host.keepContext?.()
     if (call.options.mode === 'defer') {
       call.policy = handedOver(call)
       // one that is under way sees for itself how its server does

@@ -58,9 +58,9 @@ export interface QueueContext {
   readonly counts: Counts
   /** The clock by which the limit of a caller's own first attempt is over. Absent: the queue's own. */
   patient?(call: Call, createdAt: number): AttemptClock
-  /** Keeps the asynchronous context of its caller, who makes a task. Absent where there are none. */
+  /** Keeps the asynchronous context of a caller whose call becomes a task. Absent where there are none. */
   keepContext?(): Within | undefined
-  /** The context of a task whose call was made in another process. */
+  /** The context of a task that was enqueued, or comes from a store. */
   outside?: Within | undefined
   /** Makes an attempt of a call, the caller's own or a replay, by `run`, with what adapters do around it. Absent: none watches attempts. */
   watched?(call: Call, plan: AttemptPlan, run: () => Promise<Finished>): Promise<Finished>
