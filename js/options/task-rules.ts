@@ -102,7 +102,7 @@ export function checkInit(
     throw new TypeError("expected an object such as { method: 'POST', body } after the URL, got text or a list")
   }
   const { body, signal } = init
-  // its words are those of fetch's own error in no engine, and a task may have been made by then
+  // later the call is under way already when its signal is first used
   if (signal && !('addEventListener' in Object(signal))) {
     throw new TypeError(`signal: expected an AbortSignal, such as controller.signal, got ${show(signal)}`)
   }

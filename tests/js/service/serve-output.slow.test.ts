@@ -1,4 +1,4 @@
-// The program `redrive serve` beside what may go wrong around it: its log has no reader, or it is told of new files before it has read the old.
+// The program `redrive serve` beside what may go wrong around it: its log has no reader, or a SIGHUP comes before it has read its files.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -40,7 +40,7 @@ test('a log that cannot be written is said once, and the service goes on', async
   expect(await exit).toBe(0)
 })
 
-test('a reader of the log that leaves ends nothing: what is in flight ends, and so does the service when it is told to', async () => {
+test('a reader of the log that leaves ends nothing: what is in flight ends, and so does the service at a SIGTERM', async () => {
   const shop = await target()
   const { url, child, exit, stderr } = await start(['--store', 'memory:'])
   child.stdout?.destroy()

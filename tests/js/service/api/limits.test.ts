@@ -166,7 +166,7 @@ test.for([
     expect([typeOf(answer), answer.headers.get('content-type')]).toEqual(['not-acceptable', 'application/problem+json'])
 })
 
-test('an Accept that rules out an answer is told each type once', async () => {
+test('the refusal of an Accept that rules out an answer names each type once', async () => {
   const { ask } = await setup({ sends: false })
   const { json } = await ask('POST', '/retry-tasks', { headers: { accept: 'text/html' }, body: {} })
   const detail = 'the answer is application/json, which the Accept of this request rules out'

@@ -95,7 +95,7 @@ test.for(['POST', 'PUT'])('a policy of more than 16 KiB of JSON is not registere
   expect((await register(900)).status).toBe(201)
 })
 
-test('a policy is checked once: what another registers makes nobody check it again', async () => {
+test('a policy is checked once: the service does not check it again when another is registered', async () => {
   const { store, clock, now } = await setup({ sends: false })
   const policies = new Policies(store.registry, clock, () => now.settings)
   const givenOf = async () => (await policies.get('invoices', 'ann', true))?.given
