@@ -1,4 +1,4 @@
-// What a waiting task takes beyond the request its owner handed over: heap and the core's own memory, after a full
+// What a waiting task takes beyond the request its owner enqueued: heap and the core's own memory, after a full
 // collection. Each contestant in a process of its own.
 
 import { execFileSync } from 'node:child_process'

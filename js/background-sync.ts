@@ -56,10 +56,12 @@ export function registerBackgroundSync(queue: RetryQueue, options: BackgroundSyn
   check('registerBackgroundSync', options, RULES)
   const { host } = internalsOf(queue, 'registerBackgroundSync(queue)')
   if (!('SyncManager' in globalThis) || !host.settings.durable) return false
+  const isWorker = 'ServiceWorkerGlobalScope' in globalThis
+  // a page without TLS has none, while Chromium has the rest there, too
+  if (!isWorker && !options.registration && !navigator.serviceWorker) return false
   const tag = `redrive/${queue.name}`
   const inPage = () => options.registration ?? navigator.serviceWorker.ready
   const inWorker = (globalThis as { readonly registration?: object }).registration
-  const isWorker = 'ServiceWorkerGlobalScope' in globalThis
   const asking = askingOf(host, tag, isWorker ? () => inWorker : inPage)
   const answers = isWorker ? answersOf(queue, host, tag, options.drainMs ?? DRAIN_MS) : undefined
   // what a sync leaves the browser repeats: one asked for meanwhile would follow at once, and another upon it

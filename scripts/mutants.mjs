@@ -1,5 +1,5 @@
-// `npm run mutants -- [group]`: changes the core, or the stores' engine, in thousands of small ways and counts the changes that no
-// test notices. All groups take hours, one takes minutes. tests/README.md has the results.
+// `npm run mutants -- [group] [k/n]`: changes the core, or the stores' engine, in thousands of small ways and counts the changes that no
+// test notices. All groups take hours, one takes minutes to hours: `queue 0/8` makes every eighth mutant of it. tests/README.md has the results.
 // Only the tests of the group run: a change of the core that only a test in JavaScript notices counts as missed.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setUpAndBuild } from './build.mjs'
@@ -125,14 +125,15 @@ async function engine(files) {
   return { name: 'engine', caught: of('Killed').length, looped: of('Timeout').length, missed, unviable }
 }
 
-async function group(name) {
+async function group(name, shard) {
   const { files, tests, seconds } = groups[name]
   const out = at('target', 'mutants', name)
   mkdirSync(out, { recursive: true })
   const chosen = files.flatMap((file) => ['--file', file])
   // the tests beside the code, and the modules of tests/core that are named
   const suites = ['--', '--lib', '--test=core', '--', '::tests::', ...tests.map((test) => `${test}::`)]
-  const flags = ['-j', '2', '--output', out, '--minimum-test-timeout', String(seconds)]
+  const part = shard === undefined ? [] : ['--sharding', 'round-robin', '--shard', shard]
+  const flags = ['-j', '2', '--output', out, '--minimum-test-timeout', String(seconds), ...part]
   // 2: some were missed. 3: some looped. Both are results.
   const { code, output } = await run('cargo', ['mutants', ...flags, ...chosen, ...suites], {
     cwd: root,
@@ -149,8 +150,10 @@ async function group(name) {
 }
 
 await main(async () => {
-  const [first, ...rest] = process.argv.slice(2)
-  const wanted = first === 'engine' ? ['engine'] : process.argv.slice(2)
+  const given = process.argv.slice(2)
+  const shard = given.find((each) => /^\d+\/\d+$/.test(each))
+  const [first, ...rest] = given.filter((each) => each !== shard)
+  const wanted = first === 'engine' ? ['engine'] : first === undefined ? [] : [first, ...rest]
   const known = [...Object.keys(groups), 'engine']
   const unknown = wanted.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new StepError(`no group '${unknown}': ${known.join(', ')}, or none for all`)
@@ -163,7 +166,7 @@ await main(async () => {
   const rows = []
   for (const name of chosen) {
     await step(`mutants of ${name}`, async () => {
-      rows.push(await (name === 'engine' ? engine(rest) : group(name)))
+      rows.push(await (name === 'engine' ? engine(rest) : group(name, shard)))
       return `${rows.at(-1).missed.length} missed`
     })
   }

@@ -212,7 +212,7 @@ impl LaneGates {
         }
         if rules.ramp != Comeback::AtOnce && matches!(change, Some((_, Circuit::Open))) {
             self.ramp.begin();
-            // A task was handed over while that attempt ran.
+            // A task was enqueued while that attempt ran.
             if let Some(at) = self.ramp.extra_at() {
                 self.breaker.hasten(at.max(now));
             }

@@ -40,6 +40,8 @@ type call struct {
 	isDeferrable bool
 	// Set once it goes on without its caller.
 	kept *keptCall
+	// A redirect that may not be followed has ended it.
+	isLedAway bool
 }
 
 // finished is an attempt that has ended, with what its answer asks for, as the core has read it.
@@ -87,7 +89,7 @@ func (c *call) readKey() error {
 	key, isGiven := request.Context().Value(keyOption{}).(string)
 	if !isGiven {
 		key = request.Header.Get(keyHeader)
-	} else if len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
+	} else if !isKey(key) {
 		return &OptionError{"WithKey", fmt.Sprintf("expected at most 255 visible ASCII characters, got %q", key)}
 	}
 	method := request.Method
@@ -108,6 +110,11 @@ func (c *call) readKey() error {
 		c.flags += flagReplayable
 	}
 	return nil
+}
+
+// isKey is whether a text can be a key, or says that there is none.
+func isKey(text string) bool {
+	return len(text) <= 255 && !strings.ContainsFunc(text, func(r rune) bool { return r < '!' || r > '~' })
 }
 
 // originOf is the origin of an absolute http or https URL.
@@ -145,7 +152,7 @@ func (c *call) attempt(ctx context.Context) finished {
 	request := c.request.WithContext(attemptCtx)
 	request.Header, request.Body = c.header, body
 	limit := c.limit(ctx, e.began, cancel)
-	response, err := c.base.RoundTrip(request)
+	response, err := c.send(request)
 	isLate := limit != nil && c.queue.limits.take(limit)
 	e.took = c.queue.now() - e.began
 	var late *AttemptTimeoutError
@@ -166,6 +173,9 @@ func (c *call) attempt(ctx context.Context) finished {
 	default:
 		response.Body = bodyOf(response, cancel)
 		e.response, e.status, e.outcome = response, response.StatusCode, outcomeResponse
+		if c.isLedAway {
+			e.outcome = outcomeRedirectRefused
+		}
 		return e
 	}
 	cancel(nil)
@@ -221,7 +231,7 @@ func isMistake(err error) bool {
 		return true
 	}
 	words := err.Error()
-	for _, mistake := range []string{"unsupported protocol scheme", "net/http: invalid ", "http: ContentLength=", "server gave HTTP response to HTTPS client"} {
+	for _, mistake := range []string{"unsupported protocol scheme", "net/http: invalid ", "http: ContentLength=", "server gave HTTP response to HTTPS client", "failed to parse Location header"} {
 		if strings.Contains(words, mistake) {
 			return true
 		}

@@ -9,14 +9,23 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
+	"net/http/httptrace"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // mostKeptBody is the largest body, in bytes, of a deferred request.
 const mostKeptBody = 8 << 20
+
+// mostHops redirects are followed.
+const mostHops = 20
+
+// keepingTime is how long a caller waits for the service to take its request.
+const keepingTime = 2 * time.Second
 
 // memory is the durability of what ends with this process.
 const memory = "memory"
@@ -31,35 +40,50 @@ type keptCall struct {
 
 // deferred makes one attempt, unless the server is known to be down, and keeps the request where that fails for a passing reason.
 func (c *call) deferred(ctx context.Context) (*http.Response, error) {
+	isAway, err := c.queue.isAway(c)
+	if err != nil {
+		closeBody(c.request)
+		return nil, err
+	}
 	var e finished
-	first := &e
-	if c.queue.isAway(c) {
-		first = nil
-		defer closeBody(c.request)
-	} else {
-		e = c.attempt(ctx)
-		if !c.queue.judge(c, &e) {
+	var first *finished
+	if !isAway {
+		e, first = c.attempt(ctx), &e
+		if !c.queue.judge(c, first) {
 			return e.response, e.err
 		}
 	}
-	accepted, err := c.keep(ctx, first)
-	if err == nil {
+	kept := *c
+	accepted, err := kept.keep(ctx, first)
+	switch {
+	case err == nil && isAway:
+		closeBody(c.request)
+		return accepted, nil
+	case err == nil:
 		drop(e.response)
 		return accepted, nil
 	}
 	c.queue.log.WarnContext(ctx, "redrive: a request could not be deferred", "origin", c.origin.String(), "error", err.Error())
-	if first == nil {
-		return nil, err
+	if isAway {
+		c.isDeferrable = false
+		return c.await(ctx)
 	}
 	return e.response, e.err
 }
 
-// isAway is whether a request is kept unsent: the circuit of its origin is not closed, and it can be sent later.
-func (q *Queue) isAway(c *call) bool {
+// isAway is whether a request is kept unsent: the circuit of its origin is not closed, and it can be sent later. With a service no task of
+// this queue shows whether the server is back, so one of the requests does.
+func (q *Queue) isAway(c *call) (bool, error) {
 	q.lock()
 	defer q.unlock()
+	if q.ended != nil {
+		return false, q.refusal()
+	}
 	l := q.lanes[c.origin]
-	return q.ended == nil && l != nil && int(c.flags)&flagReplayable != 0 && l.circuit != circuitClosed
+	if l == nil || int(c.flags)&flagReplayable == 0 || l.circuit == circuitClosed {
+		return false, nil
+	}
+	return q.service == nil || q.core.ask(opAdmits, q.now(), l.handle)[0] == 0, nil
 }
 
 // keep has the request go on without its caller, and gives the 202 for it. `first` nil: it has not been sent yet.
@@ -82,7 +106,10 @@ func (c *call) keep(ctx context.Context, first *finished) (*http.Response, error
 }
 
 func (c *call) keepInMemory(ctx context.Context, body []byte, first *finished) error {
-	request := c.request.Clone(context.WithoutCancel(ctx))
+	// net keeps hooks of connections under a key of its own; one here replaces them all
+	own := httptrace.WithClientTrace(untraced{context.WithoutCancel(ctx)}, &httptrace.ClientTrace{ConnectDone: func(string, string, error) {}})
+	request := c.request.Clone(own)
+	request.Cancel = nil // the Timeout of an http.Client closes it
 	request.Body = http.NoBody
 	if len(body) > 0 {
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -98,13 +125,28 @@ func (c *call) keepInMemory(ctx context.Context, body []byte, first *finished) e
 	return fmt.Errorf("redrive: %w, or the policy allows no other attempt", ErrQueueFull)
 }
 
+// untraced is a context without the hooks of its caller's httptrace, which are for the call alone.
+type untraced struct{ context.Context }
+
+func (u untraced) Value(key any) any {
+	value := u.Context.Value(key)
+	if _, is := value.(*httptrace.ClientTrace); is {
+		return nil
+	}
+	return value
+}
+
 func (c *call) keepInService(ctx context.Context, body []byte) error {
+	if host := c.request.Host; host != "" && host != c.request.URL.Host {
+		return &NotStorableError{"Host", "the service sends to the host of the URL"}
+	}
 	task := Task{URL: c.request.URL.String(), Method: c.request.Method, Header: c.request.Header, Body: body, Key: c.key}
 	text, err := c.queue.taskText(task)
 	if err != nil {
 		return err
 	}
-	receipt, err := c.queue.service.post(ctx, text)
+	waitMs := math.Max(1, math.Min(milliseconds(keepingTime), c.waitUntil-c.createdAt)) + bodyMs(int64(len(body)))
+	receipt, err := c.queue.service.post(WithWait(ctx, time.Duration(waitMs)*time.Millisecond), text)
 	if err != nil {
 		return err
 	}
@@ -152,6 +194,30 @@ func (c *call) goOn(t *task) {
 	e := c.attempt(ctx)
 	drop(e.response)
 	c.queue.settle(c, t, &e)
+}
+
+// send makes an attempt. Where there is no caller any more, whose http.Client would follow redirects, they are followed here.
+func (c *call) send(request *http.Request) (*http.Response, error) {
+	if c.kept == nil {
+		return c.base.RoundTrip(request)
+	}
+	return (&http.Client{Transport: c.base, CheckRedirect: c.follow}).Do(request)
+}
+
+// follow allows a redirect within the origin that keeps the method, or that answers the request: from then on the GET is what is sent,
+// without body and key (docs/retries.md).
+func (c *call) follow(next *http.Request, via []*http.Request) error {
+	method := via[len(via)-1].Method
+	isAnswer := next.Method != method && method != ""
+	if originOf(next) != c.origin || len(via) > mostHops || isAnswer && method != "POST" && next.Response.StatusCode != http.StatusSeeOther {
+		c.isLedAway = true
+		return http.ErrUseLastResponse
+	}
+	if isAnswer {
+		next.Header.Del(keyHeader)
+		c.request, c.header = next.WithContext(c.request.Context()), next.Header
+	}
+	return nil
 }
 
 // reportKept logs the end of a request that had no caller. The queue is locked.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,6 +48,9 @@ func TestADeferredRequestIsAnsweredAtOnceAndGoesOn(t *testing.T) {
 			}
 			text, _ := io.ReadAll(body)
 			keys, bodies = append(keys, request.Header.Get(keyHeader)), append(bodies, string(text))
+			if n > 1 && request.Cancel != nil {
+				t.Error("the Timeout of the caller's http.Client may end an attempt")
+			}
 			if n < 8 {
 				return answer(503), nil
 			}
@@ -59,7 +64,9 @@ func TestADeferredRequestIsAnsweredAtOnceAndGoesOn(t *testing.T) {
 		trace := "4bf92f3577b34da6a3ce929d0e0e4736"
 		request.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01")
 		startedAt := time.Now()
-		response, err := deferring(queue, base).Do(request)
+		client := deferring(queue, base)
+		client.Timeout = time.Minute
+		response, err := client.Do(request)
 		if err != nil || response.StatusCode != 202 || time.Since(startedAt) != 0 {
 			t.Fatalf("%v %v after %s", response, err, time.Since(startedAt))
 		}
@@ -112,6 +119,95 @@ func TestADeferredRequestThatIsGivenUpIsLogged(t *testing.T) {
 	})
 }
 
+func TestADeferredRequestFollowsRedirectsWithinItsOrigin(t *testing.T) {
+	for _, one := range []struct {
+		method   string
+		status   int
+		location string
+		// What is sent after the redirect, where the first answer there is a 503.
+		sent     []string
+		isFailed bool
+	}{
+		{"POST", 307, "/b", []string{"POST /b k tea", "POST /a k tea", "POST /b k tea"}, false},
+		{"PUT", 308, "/b", []string{"PUT /b k tea", "PUT /a k tea", "PUT /b k tea"}, false},
+		{"POST", 303, "/b", []string{"GET /b  ", "GET /b  "}, false},
+		{"GET", 301, "/b", []string{"GET /b k ", "GET /a k tea", "GET /b k "}, false},
+		{"POST", 308, "http://other.test/b", nil, true},
+		{"POST", 302, "https://api.test/b", nil, true},
+		{"POST", 307, "http://%zz/", nil, true},
+		{"PUT", 301, "/b", nil, true},
+		{"POST", 307, "/a", slices.Repeat([]string{"POST /a k tea"}, mostHops), true},
+		{"POST", 307, "", nil, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent []string
+			isLed := false
+			base := &script{handle: func(n int, request *http.Request) (*http.Response, error) {
+				body := ""
+				if request.GetBody != nil {
+					again, _ := request.GetBody()
+					text, _ := io.ReadAll(again)
+					body = string(text)
+				}
+				sent = append(sent, strings.Join([]string{request.Method, request.URL.Path, request.Header.Get(keyHeader), body}, " "))
+				switch {
+				case n == 1:
+					return answer(503), nil
+				case request.URL.Path == "/a" && one.location == "":
+					return answer(one.status), nil
+				case request.URL.Path == "/a":
+					return answer(one.status, "Location", one.location), nil
+				case !isLed:
+					isLed = true
+					return answer(503), nil
+				}
+				return answer(200), nil
+			}}
+			var log bytes.Buffer
+			queue := newQueue(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			request, _ := http.NewRequest(one.method, "http://api.test/a", strings.NewReader("tea"))
+			request.Header.Set(keyHeader, "k")
+			if response, err := deferring(queue, base).Do(request); err != nil || response.StatusCode != 202 {
+				t.Fatal(response, err)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if !slices.Equal(sent[2:], one.sent) {
+				t.Errorf("%v: %q", one, sent[2:])
+			}
+			if isGivenUp := strings.Contains(log.String(), "given up") && strings.Contains(log.String(), "not_retryable"); isGivenUp != one.isFailed ||
+				isGivenUp == strings.Contains(log.String(), "succeeded") {
+				t.Errorf("%v: the log has:\n%s", one, log.String())
+			}
+		})
+	}
+}
+
+func TestADeferredRequestIsNoPartOfItsCallersTrace(t *testing.T) {
+	done := make(chan struct{})
+	server := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		answers(503, 503, 200)(n, w, r)
+		if n == 3 {
+			close(done)
+		}
+	})
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.DisableKeepAlives = true
+	var calls atomic.Int32
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		ConnectStart: func(string, string) { calls.Add(1) },
+		GotConn:      func(httptrace.GotConnInfo) { calls.Add(1) },
+	})
+	request, _ := http.NewRequestWithContext(ctx, "POST", server.URL, strings.NewReader("tea"))
+	if response, err := deferring(newQueue(t, Options{Background: quick}), base).Do(request); err != nil || response.StatusCode != 202 {
+		t.Fatal(response, err)
+	}
+	<-done
+	if calls.Load() != 2 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
 func TestWhatIsNotToBeTriedAgainIsNotDeferred(t *testing.T) {
 	queue := newQueue(t, Options{Policy: quick})
 	for _, status := range []int{200, 400, 500} {
@@ -152,6 +248,74 @@ func TestWhileItsServerIsAwayADeferredRequestIsKeptUnsent(t *testing.T) {
 		synctest.Wait()
 		if base.count() != before+1 {
 			t.Fatalf("%d attempts", base.count()-before)
+		}
+	})
+}
+
+// serving is a queue with a service, which base answers for, too.
+func serving(t *testing.T, base http.RoundTripper) *Queue {
+	queue := newQueue(t, Options{Service: &Service{URL: "http://service.test"}})
+	queue.service.client.Transport.(*Transport).Base = base
+	return queue
+}
+
+func TestWithAServiceACallShowsWhetherItsServerIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var isUp atomic.Bool
+		sent := 0
+		base := &script{handle: func(_ int, request *http.Request) (*http.Response, error) {
+			if request.URL.Host == "service.test" {
+				receipt := answer(201)
+				receipt.Body = io.NopCloser(strings.NewReader(`{"taskId":"task-1","durability":"strict"}`))
+				return receipt, nil
+			}
+			sent++
+			if isUp.Load() {
+				return answer(200), nil
+			}
+			<-request.Context().Done()
+			return nil, context.Cause(request.Context())
+		}}
+		queue := serving(t, base)
+		client := deferring(queue, base)
+		down(t, queue, base)
+		before := sent
+		if response := post(t, client, "http://api.test/", "tea"); response.StatusCode != 202 || sent != before {
+			t.Fatalf("%d after %d attempts", response.StatusCode, sent-before)
+		}
+		// what may not be stored waits at the door
+		request, _ := http.NewRequestWithContext(WithWait(context.Background(), time.Millisecond), "GET", "http://api.test/", nil)
+		request.Header.Set("Authorization", "Bearer filler")
+		if _, err := client.Do(request); !errors.Is(err, ErrCircuitOpen) || sent != before {
+			t.Fatalf("%v after %d attempts", err, sent-before)
+		}
+		isUp.Store(true)
+		if response := post(t, client, "http://api.test/", "tea", "Authorization", "Bearer filler"); response.StatusCode != 200 || sent != before+1 {
+			t.Fatalf("%d after %d attempts", response.StatusCode, sent-before)
+		}
+		down(t, queue, &script{handle: func(int, *http.Request) (*http.Response, error) {
+			time.Sleep(3 * time.Second)
+			return answer(503), nil
+		}})
+		time.Sleep(10 * time.Second)
+		if response := post(t, client, "http://api.test/", "tea"); response.StatusCode != 200 || sent != before+2 {
+			t.Fatalf("%d after %d attempts", response.StatusCode, sent-before)
+		}
+	})
+}
+
+func TestAServiceThatIsAwayDelaysTheFirstAnswerByTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{handle: func(_ int, request *http.Request) (*http.Response, error) {
+			if request.URL.Host == "service.test" {
+				<-request.Context().Done()
+				return nil, context.Cause(request.Context())
+			}
+			return answer(503), nil
+		}}
+		startedAt := time.Now()
+		if response := post(t, deferring(serving(t, base), base), "http://api.test/", "tea"); response.StatusCode != 503 || time.Since(startedAt) != keepingTime {
+			t.Fatalf("%d after %s", response.StatusCode, time.Since(startedAt))
 		}
 	})
 }
@@ -202,6 +366,11 @@ func TestWhatTheServiceMayNotStoreGetsItsFirstAnswer(t *testing.T) {
 	if response := post(t, deferring(queue, nil), target.URL, "tea"); response.StatusCode != 503 || textOf(t, response) != "answer 2" || service.count() != 1 {
 		t.Fatalf("%d after %d posts", response.StatusCode, service.count())
 	}
+	request, _ := http.NewRequest("PUT", target.URL, strings.NewReader("tea"))
+	request.Host = "a.test"
+	if response, err := deferring(queue, nil).Do(request); err != nil || response.StatusCode != 503 || service.count() != 1 {
+		t.Fatalf("of a Host of its own: %v %v after %d posts", response, err, service.count())
+	}
 }
 
 func TestATaskWithACredentialIsRefusedInWords(t *testing.T) {
@@ -213,6 +382,7 @@ func TestATaskWithACredentialIsRefusedInWords(t *testing.T) {
 		"header a b":           {URL: "https://api.test/", Header: http.Header{"a b": {"c"}}},
 		`header "X-A"`:         {URL: "https://api.test/", Header: http.Header{"X-A": {"b\nx-c: d"}}},
 		"URL":                  {URL: "https://api.test/?access_token=filler"},
+		"Key":                  {URL: "https://api.test/", Key: "order\n1"},
 	} {
 		_, err := queue.taskText(task)
 		var refused *NotStorableError
@@ -241,5 +411,8 @@ func TestClosingAQueueCountsTheDeferredRequestsThatAreLost(t *testing.T) {
 	queue.Close()
 	if !strings.Contains(log.String(), "deferred requests were lost") || !strings.Contains(log.String(), "count=1") {
 		t.Fatalf("the log has:\n%s", log.String())
+	}
+	if _, err := deferring(queue, nil).Post(server.URL, "text/plain", strings.NewReader("tea")); !errors.Is(err, ErrClosed) || server.count() != 1 {
+		t.Fatalf("%v after %d requests", err, server.count())
 	}
 }

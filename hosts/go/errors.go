@@ -91,7 +91,7 @@ func (e *AttemptTimeoutError) Temporary() bool { return true }
 
 // NotStorableError is a request that may not be stored. Nothing of it was stored.
 type NotStorableError struct {
-	// What is the part of the request: "URL", or "header authorization".
+	// What is the part of the request: "URL", "Host", "Key", or "header authorization".
 	What string
 	// Reason says why, and what to do.
 	Reason string

@@ -28,8 +28,8 @@ const (
 	claimed = 16
 	// claimTime is how long others leave them alone. A relay that died has them again after it.
 	claimTime = 15 * time.Second
-	// pause after a task that the service could not take.
-	pause = time.Second
+	// A task that the service did not take waits for as long again as it has waited, within these.
+	shortestPause, longestPause = time.Second, time.Minute
 	// idle is how often an empty table is looked at.
 	idle = 500 * time.Millisecond
 )
@@ -63,7 +63,8 @@ func NewOutbox(queue *Queue, db *sql.DB, dialect Dialect) (*Outbox, error) {
 	return o, nil
 }
 
-// Schema is the SQL that makes the table, if it is not there. Times are epoch milliseconds.
+// Schema is the SQL that makes the table, if it is not there. Times are epoch milliseconds. Its constraint is there for the index: an index
+// of its own, made at each start, would wait for transactions that are open.
 //
 // A row whose `failed` says why was refused by the service for good. UPDATE redrive_outbox SET failed = NULL has it posted again, and
 // DELETE forgets it.
@@ -73,7 +74,7 @@ func (o *Outbox) Schema() string {
 		id = "INTEGER PRIMARY KEY AUTOINCREMENT"
 	}
 	return "CREATE TABLE IF NOT EXISTS redrive_outbox (id " + id +
-		", task TEXT NOT NULL, created_at BIGINT NOT NULL, taken_until BIGINT NOT NULL DEFAULT 0, failed TEXT)"
+		", task TEXT NOT NULL, created_at BIGINT NOT NULL, taken_until BIGINT NOT NULL DEFAULT 0, failed TEXT, UNIQUE (taken_until, id))"
 }
 
 // Execer is what a task is added with: a *sql.Tx, so that it shares the fate of all else in the transaction, or a *sql.Conn with one.
@@ -95,7 +96,8 @@ func (o *Outbox) Add(ctx context.Context, tx Execer, task Task) error {
 }
 
 // Relay posts what is in the table to the service, until the context ends, and gives its error then. Any number of relays may run. What it
-// cannot do now is logged and tried again: a service or a database that is down loses nothing. It gives [ErrNoService] where there is none.
+// cannot do now is logged and tried again: a service or a database that is down loses nothing. A task that was not taken waits for as long
+// again as it has waited, a minute at most, and holds up no other. It gives [ErrNoService] where there is none.
 func (o *Outbox) Relay(ctx context.Context) error {
 	if o.queue.service == nil {
 		return ErrNoService
@@ -150,7 +152,7 @@ func (o *Outbox) pass(ctx context.Context) (int, error) {
 func (o *Outbox) claim(ctx context.Context) ([]row, error) {
 	now := time.Now()
 	found, err := o.db.QueryContext(ctx, o.sql("UPDATE redrive_outbox SET taken_until = @1 WHERE id IN (SELECT id FROM redrive_outbox"+
-		" WHERE taken_until <= @2 AND failed IS NULL ORDER BY id LIMIT @3"+o.lock+") RETURNING id, task"),
+		" WHERE taken_until <= @2 AND failed IS NULL ORDER BY taken_until, id LIMIT @3"+o.lock+") RETURNING id, task"),
 		now.Add(claimTime).UnixMilli(), now.UnixMilli(), claimed)
 	if err != nil {
 		return nil, fmt.Errorf("redrive: redrive_outbox could not be read: %w", err)
@@ -188,10 +190,13 @@ func (o *Outbox) note(ctx context.Context, rows []row) error {
 			first = cmp.Or(first, r.err)
 		}
 	}
+	pause := fmt.Sprintf("UPDATE redrive_outbox SET taken_until = %[1]d + CASE WHEN %[1]d - created_at < %[2]d THEN %[2]d"+
+		" WHEN %[1]d - created_at > %[3]d THEN %[3]d ELSE %[1]d - created_at END WHERE id IN ",
+		time.Now().UnixMilli(), shortestPause.Milliseconds(), longestPause.Milliseconds())
 	for _, change := range []struct {
 		ids []string
 		sql string
-	}{{done, "DELETE FROM redrive_outbox WHERE id IN "}, {again, fmt.Sprintf("UPDATE redrive_outbox SET taken_until = %d WHERE id IN ", time.Now().Add(pause).UnixMilli())}} {
+	}{{done, "DELETE FROM redrive_outbox WHERE id IN "}, {again, pause}} {
 		if len(change.ids) > 0 {
 			if _, err := o.db.ExecContext(ctx, change.sql+"("+strings.Join(change.ids, ", ")+")"); err != nil {
 				first = cmp.Or(first, err)

@@ -39,7 +39,7 @@ type Task struct {
 	Header http.Header
 	// Body of the request.
 	Body []byte
-	// Key is the idempotency key, of the task and of all its attempts. Default: that of Header, else a random one.
+	// Key is the idempotency key, of the task and of all its attempts. At most 255 visible ASCII characters. Default: that of Header, else a random one.
 	Key string
 	// PolicyID names a policy of the service. Default: the service's own.
 	PolicyID string
@@ -80,6 +80,9 @@ func (q *Queue) taskText(task Task) ([]byte, error) {
 	}
 	if in.IdempotencyKey == "" {
 		in.IdempotencyKey = newKey()
+	}
+	if !isKey(in.IdempotencyKey) {
+		return nil, &NotStorableError{"Key", fmt.Sprintf("expected at most 255 visible ASCII characters, got %q", in.IdempotencyKey)}
 	}
 	var err error
 	if in.Headers, err = q.storable(task); err != nil {
@@ -129,7 +132,7 @@ func (q *Queue) storable(task Task) (map[string]string, error) {
 		case classes[i] == headerDropped:
 			// each attempt gets its own
 		case classes[i] == headerWithheld || secrets[i] == 1:
-			return nil, &NotStorableError{what, "it carries, or may carry, a credential, and credentials are not stored; name one of the service's in Task.Credential instead"}
+			return nil, &NotStorableError{what, "it carries, or may carry, a credential, and credentials are not stored; a Task of an Outbox names one of the service's in Credential instead"}
 		default:
 			headers[strings.ToLower(name)] = values[i]
 		}

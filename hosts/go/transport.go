@@ -23,8 +23,11 @@ type Transport struct {
 	Base http.RoundTripper
 	// Defer answers 202 Accepted as soon as the first attempt has failed for a passing reason, and at once while the circuit of the origin
 	// is not closed. The request goes on without its caller: through Options.Service where there is one, else in memory, where it ends
-	// with the process. The answer has the headers redrive-trace-id, redrive-task-id and redrive-durability, and a JSON body with the same.
-	// A request that cannot be kept gets the answer of its first attempt.
+	// with the process, and follows redirects within its origin. The answer has the headers redrive-trace-id, redrive-task-id and
+	// redrive-durability, and a JSON body with the same. With a service a call is sent first where it is to show whether its server is back.
+	//
+	// A request that cannot be kept gets the answer of its first attempt; where none was made it waits for one, as without Defer. A service
+	// takes no credential and no Request.Host of its own, and has 2 s, and the time of the body, to take a request.
 	Defer bool
 }
 

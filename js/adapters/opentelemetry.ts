@@ -23,6 +23,7 @@ import { FetchTransport } from '../call/fetch-transport.ts'
 import type { Transport } from '../call/transport.ts'
 import { check, int, list, object, oneOf, origin as originRule, type Rules } from '../options/check.ts'
 import { unsaid } from '../platform/error-text.ts'
+import { pageOrigin } from '../platform/page.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { observe } from '../queue/observe.ts'
 import type { RetryQueue } from '../queue/queue.ts'
@@ -107,7 +108,7 @@ class Tracing {
 
   constructor(queue: RetryQueue, host: QueueContext, options: OpenTelemetryOptions) {
     const { tracerProvider = trace, meterProvider = metrics, maxOrigins = MAX_ORIGINS } = options
-    const own = globalThis.location?.origin
+    const own = pageOrigin()
     const origins = options.propagateTo ?? (own === undefined ? undefined : [own])
     this.#host = host
     this.#tracer = tracerProvider.getTracer(SCOPE)

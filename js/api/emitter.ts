@@ -5,7 +5,7 @@ import type { DegradedCode, QueueEvents } from './events.ts'
 type Listener<T> = (payload: T) => unknown
 
 export class Emitter<Events extends object> {
-  readonly #listeners = new Map<string, Set<Listener<never>>>()
+  readonly #listeners = new Map<string, Set<[Listener<never>]>>()
   readonly #reported = new WeakSet<object>()
   /** Which listeners are the package's own. */
   readonly #own = new WeakMap<object, boolean>()
@@ -24,8 +24,9 @@ export class Emitter<Events extends object> {
     this.#own.set(listener, isOwn)
     const listeners = this.#listeners.get(event) ?? new Set()
     this.#listeners.set(event, listeners)
-    listeners.add(listener)
-    return () => listeners.delete(listener)
+    const entry: [Listener<never>] = [listener] // twice the same function is two listeners
+    listeners.add(entry)
+    return () => listeners.delete(entry)
   }
 
   /** Payloads cost something to build: ask first. */
@@ -36,7 +37,7 @@ export class Emitter<Events extends object> {
   /** `subject`: what the event is about, for those that a user should hear of once even without a listener. */
   emit<E extends keyof Events & string>(event: E, payload: Events[E], subject?: string): void {
     let isHeard = false
-    for (const listener of this.#listeners.get(event) ?? []) {
+    for (const [listener] of this.#listeners.get(event) ?? []) {
       isHeard ||= !this.#own.get(listener)
       // as a promise: one that throws and one that rejects are told of alike, and neither ends the process
       const told = async () => (listener as Listener<Events[E]>)(payload)

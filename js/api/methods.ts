@@ -32,7 +32,7 @@ export interface TaskOutcome {
 }
 
 export interface SwitchOptions {
-  /** Deletes the tasks of the principal before. @default false */
+  /** Deletes the tasks of the principal before. Rejects where that fails or the store is not open: the principal is the new one all the same. @default false */
   readonly purge?: boolean
   /**
    * Changes the cookies, as a login does. From the call on and until it has resolved this queue sends nothing: first attempts of

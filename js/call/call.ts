@@ -30,6 +30,8 @@ export interface CallContext extends OptionsContext {
   readonly given: RetryQueueOptions
   /** The principal whose requests are made now. */
   readonly principal: string | null
+  /** Learns whose requests are made now, where others say so: in a service worker, its pages. */
+  whose?(): LearntPrincipal
   /** Draws the key of one intent: 128 random bits, since a key made from the request would merge two intended orders. */
   readonly makeKey: () => string
   /** The steady clock. */
@@ -43,7 +45,9 @@ export interface Call {
   readonly url: string
   readonly origin: string
   /** The principal who made it; another may be signed in when it is repeated (S16). */
-  readonly principal: string | null
+  principal: string | null
+  /** That principal, where it is yet to be learnt: awaited before anything else is done with the call. */
+  readonly whose?: LearntPrincipal | undefined
   /** Lower-case names and values as sent, the key's header among them. */
   readonly headers: Headers
   readonly hasBody: boolean
@@ -95,6 +99,9 @@ export interface Call {
   readonly own?: OwnSending | undefined
 }
 
+/** The principal of a call, once it is known or soon; `known`: once it is known. */
+export type LearntPrincipal = Promise<string | null> & { readonly known: Promise<string | null> }
+
 /** An attempt that has not ended. */
 export interface UnderWay {
   readonly sending: Promise<Finished>
@@ -115,7 +122,7 @@ export type CallContent = Pick<Call, 'hasBody' | 'bytes' | 'transport'>
  * `request.headers` on return; the function returned completes the call once its body has been read.
  */
 export function makeCall(
-  { settings, checks, principal, makeKey, now }: CallContext,
+  { settings, checks, principal, makeKey, now, whose }: CallContext,
   request: CallRequest,
 ): (content: CallContent) => Call {
   const keyed = readKey(request, settings.idempotency, makeKey)
@@ -126,6 +133,7 @@ export function makeCall(
   const { mode, waitMs } = options
   const isDeferred = mode === 'defer'
   const askedAt = now()
+  const learnt = whose?.()
   return (content) => {
     const neededMs = bodyMs(content.bytes)
     const ownMs = patience(waitMs && Math.max(0, waitMs + askedAt - now()), content.bytes)
@@ -137,6 +145,7 @@ export function makeCall(
       ...keyed,
       isChecked: !!checks,
       principal,
+      whose: learnt,
       waitMs: isDeferred ? FOREVER : ownMs,
       leaveMs: !isDeferred ? ownMs : waitMs === undefined ? FOREVER : Math.max(DEFER_MS, ownMs),
       plain: content.bytes > settings.maxBodyBytes ? 'body_too_large' : keyed.plain,

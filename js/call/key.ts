@@ -5,7 +5,7 @@
 
 import type { IdempotencySettings } from '../options/idempotency.ts'
 import type { TaskOptions } from '../options/task-options.ts'
-import { isPage } from '../platform/page.ts'
+import { isPage, pageOrigin } from '../platform/page.ts'
 
 /** Methods whose requests have the same effect once or several times (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -64,5 +64,5 @@ export function putKey(
 
 /** Whether a request leaves the page's origin; only pages and their workers have one. */
 export function isCrossOrigin(origin: string): boolean {
-  return isPage() && globalThis.location.origin !== origin
+  return isPage() && pageOrigin() !== origin
 }

@@ -89,7 +89,7 @@ export class Handoff {
     const { call } = departure
     if (call.key === '') await this.#dedupe.giveKey(call)
     const record = await this.#recordOf(departure, {})
-    const { taskId, outcome, hasEnded = false } = await this.#store(record)
+    const { taskId, outcome, hasEnded = false } = await this.#store(record, () => !call.isLeft)
     const deduplicated = outcome === 'duplicate'
     return { taskId, idempotencyKey: record.idempotencyKey, durability: DURABILITY, deduplicated, hasEnded }
   }
@@ -128,7 +128,12 @@ export class Handoff {
   }
 
   #whereNext(task: Task, nextAt: number): Next {
-    return this.#terms.whereNext(task, (task.call && this.#callTerms.get(task.call)) ?? STAYS, nextAt)
+    // one who joined may wait in place of a caller who has left
+    return this.#terms.whereNext(task, this.#termsOf(task.waiter?.call ?? task.call), nextAt)
+  }
+
+  #termsOf(call: Call | null | undefined): CallTerms {
+    return (call && this.#callTerms.get(call)) ?? STAYS
   }
 
   /** Moves a task if another call of the same request has held its lane past the task's due time. */
@@ -156,18 +161,25 @@ export class Handoff {
       ...(holdMs > 0 ? { holdLaneForMs: holdMs } : {}),
       log: entries.map((entry) => showEntry(taskId, entry)),
     }
+    // it moves for those who may be answered so
+    if (next === 'elsewhere') for (const each of task.joined) if (!this.#termsOf(each.call).mayLeave) each.end?.()
     const waiter = detachCaller(task)
-    const { joined } = task
+    const isOwn = !waiter?.call
+    const joined = isOwn ? task.joined : [waiter, ...task.joined]
     // what leaves is not cancelled: those who joined are answered as its caller is
     task.joined = []
     // in memory it ends here, and must not take its last answer along
     task.last = undefined
     leave()
-    const answer = next === 'nowhere' && last ? answerOf(last) : this.#answer({ call, taskId, createdAt }, left, last)
+    // each of them leaves it by itself
+    task.joined = joined
+    const isAwaited = () => (isOwn && !call.isLeft) || task.joined.length > 0
+    const departure = { call, taskId, createdAt }
+    const answer = next === 'nowhere' && last ? answerOf(last) : this.#answer(departure, left, last, isAwaited)
     answer.then(
       (given) => {
         for (const each of joined) each.resolve((given as Response).clone())
-        waiter?.resolve(given)
+        if (isOwn) waiter?.resolve(given)
       },
       (error) => {
         for (const each of [waiter ?? [], ...joined].flat()) each.reject(error)
@@ -177,17 +189,22 @@ export class Handoff {
   }
 
   /** Answers 202, or with the caller's last answer where the object cannot take the task. */
-  async #answer(departure: Departure, left: Partial<NewTask>, last: Task['last']): Promise<unknown> {
+  async #answer(
+    departure: Departure,
+    left: Partial<NewTask>,
+    last: Task['last'],
+    isAwaited: () => boolean,
+  ): Promise<unknown> {
     const { call } = departure
     try {
-      const { taskId, hasEnded } = await this.#store(await this.#recordOf(departure, left))
+      const { taskId, hasEnded } = await this.#store(await this.#recordOf(departure, left), isAwaited)
       // the key is that of a task that has ended: no further attempt will come
       if (hasEnded && last) return deliver(last)
       last?.answer?.discard()
       const traceId = traceIdOf(call.headers) ?? random128(this.#host.draw)
       return repeatableOf(call).accepted({ taskId, traceId, durability: DURABILITY })
     } catch (error) {
-      if (error instanceof IdempotencyConflictError) {
+      if (error instanceof IdempotencyConflictError || !isAwaited()) {
         last?.answer?.discard()
         throw error
       }
@@ -214,12 +231,16 @@ export class Handoff {
     return record
   }
 
-  /** Resolves once the object has the record. */
-  async #store(record: NewTask): Promise<Taken> {
+  /** Resolves once the object has the record. `isAwaited`: a caller still waits for that; else the object is not to send it. */
+  async #store(record: NewTask, isAwaited: () => boolean): Promise<Taken> {
+    const { shards, waitUntil } = this.#terms
     const { principal, targetUrl } = record
     const { origin } = new URL(targetUrl)
-    const name = objectName(principal, origin, shardOf(record, this.#terms.shards))
-    const taken = await this.#try(name, record)
+    const name = objectName(principal, origin, shardOf(record, shards))
+    const tried = this.#try(name, record, isAwaited)
+    // where its caller leaves, the request may end
+    waitUntil(tried.catch(() => {}))
+    const taken = await tried
     if (taken.outcome === 'conflict') {
       throw keyConflict({ method: record.method, origin }, `task ${taken.taskId}`, taken.isElsewhere === true)
     }
@@ -237,23 +258,25 @@ export class Handoff {
     return isOwn ? { taskId: taken.taskId, outcome: 'stored' } : taken
   }
 
-  async #try(name: string, record: NewTask): Promise<Taken> {
+  async #try(name: string, record: NewTask, isAwaited: () => boolean): Promise<Taken> {
     const { clock } = this.#host.settings
     const overAt = clock.now() + ANSWER_MS
+    // a stub that has failed once goes on failing
+    const stub = () => stubOf(this.#terms.namespace, name)
+    if (!isAwaited()) throw new DOMException('its callers have left', 'AbortError')
     for (let tries = 0; ; tries++) {
-      // a stub that has failed once goes on failing
-      const stub = stubOf(this.#terms.namespace, name)
       try {
         const leftMs = Math.max(1, overAt - clock.now())
-        const [taken] = await within(clock, leftMs, `the object '${name}'`, enqueued(stub, record))
+        const [taken] = await within(clock, leftMs, `the object '${name}'`, enqueued(stub(), record))
+        if (taken && !isAwaited() && taken.taskId === record.taskId) await cancelled(stub(), record.taskId)
         if (taken) return taken
         throw new Error(`the object '${name}' gave no answer for the task`)
       } catch (error) {
         const afterMs = TRIES_AFTER_MS[tries]
         const fault = classFault(error)
-        if (afterMs === undefined || fault || clock.now() + afterMs >= overAt) {
+        if (afterMs === undefined || fault || !isAwaited() || clock.now() + afterMs >= overAt) {
           // the object may have stored it all the same; its caller is told that it failed, so it must not run
-          this.#terms.waitUntil(cancelled(stub, record.taskId))
+          this.#terms.waitUntil(cancelled(stub(), record.taskId))
           throw fault ?? error
         }
         await new Promise<void>((resolve) => clock.after(afterMs, resolve))

@@ -373,12 +373,9 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
 
   #degraded(what: string): void {
     const report = { code: 'storage_unavailable', message: what } as const
-    try {
-      ;(this.#made?.settings.onDegraded ?? this.options?.onDegraded ?? warn)(report)
-    } catch {
-      // a report that cannot be given must not keep an alarm from being set
-      warn(report)
-    }
+    const tell = async () => (this.#made?.settings.onDegraded ?? this.options?.onDegraded ?? warn)(report)
+    // a report that cannot be given must not keep an alarm from being set
+    tell().catch(() => warn(report))
   }
 
   #refuses(task: StoredTask): string | undefined {
@@ -388,10 +385,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
   }
 
   #tell(run: Parameters<ObjectSettings['onRun']>[0]): void {
-    try {
-      this.#made?.settings.onRun(run)
-    } catch (error) {
-      this.#degraded(`onRun threw (${unsaid(error)}): the run itself went on`)
-    }
+    const tell = async () => this.#made?.settings.onRun(run)
+    tell().catch((error) => this.#degraded(`onRun threw (${unsaid(error)}): the run itself went on`))
   }
 }

@@ -12,6 +12,7 @@ import { CircuitOpenError, IdempotencyConflictError, type OpenCircuit } from '..
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable, assertInit } from '../call/check-enqueue.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
+import { whileThere } from '../call/leaving.ts'
 import {
   absolute,
   type EnqueueInit,
@@ -29,6 +30,7 @@ import { checkTask } from '../options/task-rules.ts'
 import { assertNotAborted, orAbort, orLeft } from '../platform/abort.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
+import { newMark } from '../platform/request-mark.ts'
 import { uuid7Maker } from '../platform/uuid7.ts'
 import type { RequestLike } from '../platform/web.ts'
 import * as engine from '../queue/chunk.workerd.ts'
@@ -76,8 +78,8 @@ class Calls {
   #running = 0
   /** Attempts made, and retries that are to be made. */
   #used = 0
-  /** Made by the request of this fetch: another's code cannot copy it. */
-  #mark = new Response('a request')
+  /** That of the request of this fetch. */
+  readonly #mark = newMark()
 
   constructor(given: WorkerFetchOptions) {
     const { own, queue } = resolveWorkerOptions(given)
@@ -85,13 +87,14 @@ class Calls {
     this.#options = queue
   }
 
-  async fetch(input: RequestLike, given: RedriveInit = {}): Promise<Response> {
-    const { redrive } = given
+  async fetch(input: RequestLike, given?: RedriveInit | null): Promise<Response> {
+    // null as for fetch: libraries pass it on
+    const { redrive } = given ?? {}
     if (given instanceof Request) {
       const request = new Request(input instanceof Request ? input : absolute(String(input)), given)
       return this.fetch(request, redrive === undefined ? {} : { redrive })
     }
-    const init: RedriveInit = { ...partsOf(given), ...(redrive === undefined ? {} : { redrive }) }
+    const init: RedriveInit = { ...partsOf(given ?? {}), ...(redrive === undefined ? {} : { redrive }) }
     if (typeof redrive !== 'object' || redrive === null || !redrive.detach) {
       return this.#during((open) => this.#fetch(open, input, init))
     }
@@ -156,6 +159,7 @@ class Calls {
         receipt = await this.#handOver(open, call, internalsOf(open.queue).host.now())
       } catch (error) {
         if (error instanceof IdempotencyConflictError) throw error
+        assertNotAborted(call.signal)
         cause = error
         remedy = `it could not move to its object either: ${open.handoff.tellWhyNot(call, error).words}`
       }
@@ -193,8 +197,14 @@ class Calls {
     return { call, receipt: await this.#handOver(open, call, createdAt) }
   }
 
-  /** Moves a call that was never sent. */
-  async #handOver({ queue, handoff }: Open, call: Call, createdAt: number): Promise<Receipt> {
+  /** Moves a call that was never sent, for as long as its caller waits. */
+  #handOver(open: Open, call: Call, createdAt: number): Promise<Receipt> {
+    const { clock } = internalsOf(open.queue).host.settings
+    const moved = this.#move(open, call, createdAt)
+    return whileThere(call, clock, call.options.waitMs && call.leaveMs, moved)
+  }
+
+  async #move({ queue, handoff }: Open, call: Call, createdAt: number): Promise<Receipt> {
     const { host } = internalsOf(queue)
     await queue.ready
     if (!host.sanitizer) throw new WasmUnavailableError(undefined)
@@ -226,12 +236,8 @@ class Calls {
 
   /** One that served two requests would lose answers between them: what one of them began the platform keeps from the other. */
   #assertOwn(): void {
-    try {
-      this.#mark.clone()
-    } catch {
-      throw new TypeError('workerFetch: expected one for each request, got that of another; make it in the handler')
-    }
-    this.#mark = new Response('a request')
+    if (this.#mark?.()) return
+    throw new TypeError('workerFetch: expected one for each request, got that of another; make it in the handler')
   }
 
   #make(): Open {

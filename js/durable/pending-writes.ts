@@ -38,7 +38,8 @@ export class PendingWrites {
   }
 
   begin(taskId: string): void {
-    this.#leases.set(taskId, [])
+    // two redrives of one task may be under way at once
+    if (!this.#leases.has(taskId)) this.#leases.set(taskId, [])
   }
 
   /** `stored`: leases that came meanwhile are started; else they are left to run out. */

@@ -69,7 +69,8 @@ export class StoreLoop {
   /** Tasks stored since the turn under way was asked for. */
   #storedSince = 0
   #busy: Promise<void> | undefined
-  #isClaiming = false
+  /** A claim is on its way: what it brings has to fit. */
+  isClaiming = false
   /** A turn is under way whose claim was made, or left out, with the room that there was. */
   #claimIsMade = false
   #again = false
@@ -132,11 +133,6 @@ export class StoreLoop {
     // knew nothing of: asked again once it is planned what comes next
     if (this.#claimIsMade) this.#roomSince = true
     else if (this.#schedule.roomMade()) this.requestTurn()
-  }
-
-  /** A claim is on its way: what it brings has to fit. */
-  get isClaiming(): boolean {
-    return this.#isClaiming
   }
 
   addEnding(ending: Ending): void {
@@ -226,12 +222,22 @@ export class StoreLoop {
   }
 
   async #run(): Promise<void> {
-    const { store } = this.#state
+    const { store, runner } = this.#state
     do {
-      if (store.gather) await store.gather()
-      if (this.#stopped) return
-      this.#again = false
-      await this.#turn()
+      const startedAt = runner.host.now()
+      try {
+        if (store.gather) await store.gather()
+        if (this.#stopped) return
+        this.#again = false
+        await this.#turn()
+      } catch (error) {
+        this.isClaiming = false
+        this.#claimIsMade = false
+        this.#failed++
+        this.failingSinceAt ??= startedAt
+        this.#schedule.nextAt = runner.host.now() + pauseAfter(this.#failed)
+        this.#listener.turned(this.#failed, error, undefined)
+      }
     } while (this.#again && this.#failed === 0 && !this.#stopped)
   }
 
@@ -253,63 +259,54 @@ export class StoreLoop {
     const endings = [...this.#endings]
     const renewing = this.#renewing(startedAt, endings)
     this.#storedSince = 0
-    try {
-      await leadership.renewHome()
-      const skipHomes = leadership.isLeader && !this.#isSuspended ? await leadership.otherHomes() : []
-      const claim = this.#claim(skipHomes)
-      this.#isClaiming = claim !== null
-      this.#claimIsMade = true
-      const settle = endings.map(({ settlement }) => settlement)
-      const { hold, told } = this.#holds.at(host.now())
-      // what was stored up to here the turn counts
-      this.#listener.turning()
-      const askedAt = host.now()
-      const silence = this.#silence.before(askedAt, this.#failed > 0)
-      const turn = await store.turn({ owner, settle, hold, renew: renewing.map(({ lease }) => lease), claim, silence })
-      this.#silence.turned(turn)
-      this.#shareHolds(told())
-      this.#isClaiming = false
-      this.#failed = 0
-      this.failingSinceAt = undefined
-      this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
-      // a turn without a claim shows those of all principals
-      const own = turn.lanes.filter(({ lane }) => this.#state.isOwnLane(lane))
-      this.depth = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#storedSince)
-      this.#learnHolds(turn)
-      endings.forEach(({ answered }, i) => {
-        answered(turn.settled[i] ?? 'gone')
-      })
-      renewing.forEach(({ task }, i) => {
-        const { lease } = task
-        const answer = turn.renewed[i] ?? 'lost'
-        if (!lease) return
-        if (answer !== 'lost') {
-          lease.endsAt = startedAt + lease.forMs
-          lease.renewAt = startedAt + this.terms.renewAfterMs(lease.forMs)
-        }
-        this.#listener.renewed(task, answer)
-      })
-      for (const task of turn.ended) this.#listener.ended(task)
-      for (const claimed of turn.claimed) this.#listener.claimed(claimed, startedAt + claimed.lease.forMs, turn, isOurs)
-      const ownAt = claim?.ownHomeOnly ? this.#state.ownDueAt(turn) : undefined
-      this.#schedule.planNext(turn, claim, askedAt, leadership.lookAt(skipHomes, host.now()), ownAt)
-      this.#claimIsMade = false
-      if (claim) await leadership.look(turn, claim)
-      if (this.depth === 0) this.depth = (await hiddenTasks(this.#state, claim, turn)) + this.#storedSince
-      if (this.#roomSince) {
-        this.#roomSince = false
-        this.roomMade()
+    await leadership.renewHome()
+    const skipHomes = leadership.isLeader && !this.#isSuspended ? await leadership.otherHomes() : []
+    const claim = this.#claim(skipHomes)
+    this.isClaiming = claim !== null
+    this.#claimIsMade = true
+    const settle = endings.map(({ settlement }) => settlement)
+    const { hold, told } = this.#holds.at(host.now())
+    // what was stored up to here the turn counts
+    this.#listener.turning()
+    const askedAt = host.now()
+    const silence = this.#silence.before(askedAt, this.#failed > 0)
+    const turn = await store.turn({ owner, settle, hold, renew: renewing.map(({ lease }) => lease), claim, silence })
+    this.#silence.turned(turn)
+    this.#shareHolds(told())
+    this.isClaiming = false
+    this.#failed = 0
+    this.failingSinceAt = undefined
+    this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
+    // a turn without a claim shows those of all principals
+    const own = turn.lanes.filter(({ lane }) => this.#state.isOwnLane(lane))
+    this.depth = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#storedSince)
+    this.#learnHolds(turn)
+    endings.forEach(({ answered }, i) => {
+      answered(turn.settled[i] ?? 'gone')
+    })
+    renewing.forEach(({ task }, i) => {
+      const { lease } = task
+      const answer = turn.renewed[i] ?? 'lost'
+      if (!lease) return
+      if (answer !== 'lost') {
+        lease.endsAt = startedAt + lease.forMs
+        lease.renewAt = startedAt + this.terms.renewAfterMs(lease.forMs)
       }
-      const shut = (claim?.bounds ?? []).flatMap(({ lane, max }) => (max === 0 ? [lane] : []))
-      this.#listener.turned(0, undefined, turn, shut)
-    } catch (error) {
-      this.#isClaiming = false
-      this.#claimIsMade = false
-      this.#failed++
-      this.failingSinceAt ??= startedAt
-      this.#schedule.nextAt = host.now() + pauseAfter(this.#failed)
-      this.#listener.turned(this.#failed, error, undefined)
+      this.#listener.renewed(task, answer)
+    })
+    for (const task of turn.ended) this.#listener.ended(task)
+    for (const claimed of turn.claimed) this.#listener.claimed(claimed, startedAt + claimed.lease.forMs, turn, isOurs)
+    const ownAt = claim?.ownHomeOnly ? this.#state.ownDueAt(turn) : undefined
+    this.#schedule.planNext(turn, claim, askedAt, leadership.lookAt(skipHomes, host.now()), ownAt)
+    this.#claimIsMade = false
+    if (claim) await leadership.look(turn, claim)
+    if (this.depth === 0) this.depth = (await hiddenTasks(this.#state, claim, turn)) + this.#storedSince
+    if (this.#roomSince) {
+      this.#roomSince = false
+      this.roomMade()
     }
+    const shut = (claim?.bounds ?? []).flatMap(({ lane, max }) => (max === 0 ? [lane] : []))
+    this.#listener.turned(0, undefined, turn, shut)
   }
 
   #renewing(now: number, endings: readonly Ending[]): { readonly task: Task; readonly lease: Lease }[] {

@@ -1,6 +1,7 @@
 /** The functions that give credentials, by origin. Only tasks ask for them, so they are looked up when the core is there. */
 
 import type { Credentials, GiveCredentials } from '../api/credentials.ts'
+import { pageOrigin } from '../platform/page.ts'
 
 /** A map, so that no property of a prototype can be taken for an entry. */
 export type Givers = ReadonlyMap<string, GiveCredentials>
@@ -17,5 +18,5 @@ export function giversOf(credentials: Credentials): Givers {
 
 /** The origin that a key of `credentials` stands for. */
 export function ownOrigin(key: string): string {
-  return (key === 'self' && globalThis.location?.origin) || key
+  return (key === 'self' && pageOrigin()) || key
 }

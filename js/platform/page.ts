@@ -7,6 +7,16 @@ export function isPage(): boolean {
   return globalThis.location !== undefined
 }
 
+/**
+ * The origin of the page; undefined: this is none. A frame in a sandbox has none ('null') whatever its address, and a frame by `srcdoc` that of the page around
+ * it. In all others the address has it: `origin` may be a variable of a script's.
+ */
+export function pageOrigin(): string | undefined {
+  const address = globalThis.location?.origin
+  const own = globalThis.origin ?? address
+  return address && [address, own].includes('null') ? own : address
+}
+
 /** Only a browser knows; `true` there may still be wrong, `false` never is. */
 export function isOffline(): boolean {
   return globalThis.navigator?.onLine === false

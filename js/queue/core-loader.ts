@@ -43,7 +43,14 @@ export interface Loader {
   resume(origin: string | undefined): void
   /** The signature of a first attempt, where the queue signs. Few pages hold a secret to sign with, so it comes with the chunk. */
   signed(call: Call): Promise<Headers | null>
-  close(drainMs: number, calls: Iterable<Promise<unknown>>): Promise<void>
+  /** The calls that run, counted to their end even if their callers have left. */
+  readonly calls: {
+    add(work: Promise<unknown>, call: Call): unknown
+    delete(work: Promise<unknown>): unknown
+  }
+  /** Calls `waiter`, and those before it, once no call runs and no task waits. */
+  idle(waiter?: () => void): void
+  close(drainMs: number): Promise<void>
 }
 
 export type MakeLoader = (source: EngineSource, host: QueueContext) => Loader
@@ -65,11 +72,14 @@ export const loadCore: MakeLoader = (source, host) => {
   let waitMs = 1_000
   /** Takes back the next loading that is planned. */
   let disarm = () => {}
+  const calls = new Set<Promise<unknown>>()
+  const waiters: (() => void)[] = []
 
   const core: { -readonly [K in keyof Loader]: Loader[K] } = {
     opened: undefined,
     starting: undefined,
     failure: undefined,
+    calls,
 
     open() {
       core.starting ??= start()
@@ -91,7 +101,13 @@ export const loadCore: MakeLoader = (source, host) => {
       return sign ? (await chunk()).signedFirst(sign, call, clock) : null
     },
 
-    async close(drainMs, calls) {
+    idle(waiter) {
+      if (waiter) waiters.push(waiter)
+      if (calls.size > 0 || core.opened?.runner.depth) return
+      for (const resolve of waiters.splice(0)) resolve()
+    },
+
+    async close(drainMs) {
       closing.abort()
       disarm()
       const own = within(clock, drainMs, '', Promise.allSettled(calls)).catch(() => {})

@@ -31,16 +31,20 @@ export interface Drain {
   stop(): void
 }
 
-export function drainOf(queue: RetryQueue, { events, now, settings }: QueueContext): Drain {
+export function drainOf(queue: RetryQueue, host: QueueContext): Drain {
+  const { events, now, settings } = host
   let blindness: string | undefined
+  /** The last report, which is not repeated with each run. */
+  let reported: string | undefined
   const learn = ({ code, message }: QueueEvents['degraded']) => {
-    if (BLIND.has(code)) blindness = message
+    if (BLIND.has(code)) reported = blindness = message
   }
   return {
-    blindness: () => blindness,
+    blindness: () => blindness ?? (host.sees?.() ? undefined : reported),
     stop: events.on('degraded', learn, true),
     async run(drainMs) {
       const endsAt = now() + drainMs
+      blindness = undefined
       await queue.ready
       let isDrained = false
       let disarm = () => {}

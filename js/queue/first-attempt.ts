@@ -24,6 +24,7 @@ export async function firstAttempt(call: Call, parting: Parting, host: QueueCont
   const { settings, now, counts } = host
   const { durable, persist, limitFirstAttempts } = settings
   const createdAt = now()
+  if (call.whose) call.principal = await call.whose
   const { plain, options } = call
   const { detach, orderKey, expiresAt = createdAt } = options
   const signal = detach ? null : call.signal

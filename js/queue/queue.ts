@@ -29,7 +29,7 @@ import { type EnqueueInit, passesThrough, type RedriveInit, readFetch, withJson 
 import type { Checks } from '../options/checks.ts'
 import { type RetryQueueOptions, settingsOf } from '../options/queue-options.ts'
 import { assertNotAborted } from '../platform/abort.ts'
-import { fakeTimers, instantOf, steady } from '../platform/clock.ts'
+import { fakeTimers, instantOf, steady, within } from '../platform/clock.ts'
 import { hostDraw, seededDraw, uuid4 } from '../platform/random.ts'
 import type { RequestLike } from '../platform/web.ts'
 import type { QueueContext, TaskChanges } from '../runner/context.ts'
@@ -38,7 +38,7 @@ import { type EngineSource, type Loader, loadCore, type MakeLoader } from './cor
 import { deadLettersOf, NO_TASKS } from './dead-letters.ts'
 import { firstAttempt } from './first-attempt.ts'
 import { expose } from './internals.ts'
-import { switchPrincipal } from './switching.ts'
+import { announce, switchPrincipal } from './switching.ts'
 
 const DRAIN_MS = 5_000
 
@@ -48,8 +48,8 @@ export class RetryQueue implements AsyncDisposable {
   readonly #core: Loader
   readonly #host: QueueContext
   #closing: Promise<void> | undefined
-  readonly #calls = new Set<Promise<unknown>>()
-  #idleWaiters: (() => void)[] = []
+  /** The last `setPrincipal`. */
+  #switched: Promise<void> = Promise.resolve()
 
   /** @internal The entries' own say how the core is loaded, and whether options are checked before that. */
   constructor(options: RetryQueueOptions, source: EngineSource, checks?: Checks, load: MakeLoader = loadCore) {
@@ -75,10 +75,7 @@ export class RetryQueue implements AsyncDisposable {
       declaredAt: instantOf(settings.clock),
       degraded,
       counts: { attempts: 0, firstAttemptSucceeded: 0 },
-      idle: () => {
-        if (this.#calls.size > 0 || this.#core.opened?.runner.depth) return
-        for (const resolve of this.#idleWaiters.splice(0)) resolve()
-      },
+      idle: () => this.#core.idle(),
     }
     this.deadLetters = deadLettersOf(
       (about) => this.#manager(about),
@@ -175,10 +172,10 @@ export class RetryQueue implements AsyncDisposable {
 
   /**
    * PENDING: CANCELLED at once; 'requested' where the first attempt of its deferred call is under way, which is aborted. IN_FLIGHT: aborted; a success
-   * still counts, anything else is CANCELLED.
+   * still counts, anything else is CANCELLED. Rejects with `STORAGE_UNAVAILABLE` while the store of a durable queue is not open.
    */
   async cancel(taskId: string, scope?: ScopeOptions): Promise<'cancelled' | 'requested' | 'gone'> {
-    return this.#ask((manager) => manager.cancel(taskId, scope), 'gone', true)
+    return (await this.#acting(true))?.cancel(taskId, scope) ?? 'gone'
   }
 
   /**
@@ -218,8 +215,8 @@ export class RetryQueue implements AsyncDisposable {
    * Cancels every task that waits, in memory and in the store, and resolves with how many: their callers' promises reject as with `cancel`.
    * What is in flight goes on, and dead letters stay.
    */
-  clear(scope?: ScopeOptions): Promise<number> {
-    return this.#ask((manager) => manager.clear(scope), 0, scope)
+  async clear(scope?: ScopeOptions): Promise<number> {
+    return (await this.#acting(scope))?.clear(scope) ?? 0
   }
 
   /** Undoes the `pause` of one origin, or every pause, and goes on with tasks that a 401 parked. */
@@ -237,6 +234,11 @@ export class RetryQueue implements AsyncDisposable {
     return this.#ask((manager) => manager.runner.flush(), 0)
   }
 
+  /** The principal whose requests are made now. */
+  get principal(): string | null {
+    return this.#host.principal
+  }
+
   /**
    * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; its callers that have set no
    * `waitMs` get their last answer or error now. Calls made after this
@@ -246,20 +248,25 @@ export class RetryQueue implements AsyncDisposable {
    */
   async setPrincipal(principal: string | null, options: SwitchOptions = {}): Promise<void> {
     this.#assertOpen()
-    return switchPrincipal(principal, options, this.#host, (from, purge) => {
+    const core = this.#core
+    const tell = async (from: string | null, purge: boolean) => {
       const to = this.#host.principal
-      return this.#ask((manager) => manager.setPrincipal(from, to, purge), undefined)
-    })
+      const manager = await (this.#host.settings.durable ? core.open() : core.starting)
+      // closed, and the login took longer than its drainMs
+      if (manager?.runner.stopped) this.#assertOpen()
+      if (manager) return manager.setPrincipal(from, to, purge)
+      if (this.#host.settings.durable) announce(this.#host)
+      if (purge) await this.#acting()
+    }
+    this.#switched = switchPrincipal(principal, options, this.#host, tell)
+    return this.#switched
   }
 
   /** Resolves when no call runs and no task waits, in memory or, of this principal, in the store. */
   async idle(): Promise<void> {
     this.#assertOpen()
     if (this.#host.settings.durable) await this.#core.open()
-    return new Promise((resolve) => {
-      this.#idleWaiters.push(resolve)
-      this.#host.idle()
-    })
+    return new Promise((resolve) => this.#core.idle(resolve))
   }
 
   /**
@@ -285,7 +292,7 @@ export class RetryQueue implements AsyncDisposable {
     checks?.subscribe(listener, options)
     // a store that is not open tells no changes
     if (settings.durable && !this.#closing) void this.#core.open()
-    return events.on(options.scope ?? 'store', (change) => listener(change)) // twice the same function is two
+    return events.on(options.scope ?? 'store', listener)
   }
 
   /** `stats()` as it was after the last change of a task: the same object until there is another. */
@@ -306,7 +313,11 @@ export class RetryQueue implements AsyncDisposable {
    */
   async close(options: { readonly drainMs?: number } = {}): Promise<void> {
     this.#host.checks?.close(options)
-    this.#closing ??= this.#core.close(options.drainMs ?? DRAIN_MS, this.#calls).then(this.#host.idle)
+    const { drainMs = DRAIN_MS } = options
+    const end = () => this.#core.close(drainMs).then(this.#host.idle)
+    const { clock } = this.#host.settings
+    // a login changes the cookies all the same, of which other tabs have to hear
+    this.#closing ??= this.#host.switching ? within(clock, drainMs, '', this.#switched).then(end, end) : end()
     return this.#closing
   }
 
@@ -326,14 +337,14 @@ export class RetryQueue implements AsyncDisposable {
     // a body may have taken until now
     this.#assertOpen()
     assertNotAborted(call.signal)
-    // counted to its end, even if its caller detached and left
+    const { calls } = this.#core
     const parting: Parting = {}
     const work = firstAttempt(call, parting, this.#host, this.#core).finally(() => {
       if (!call.underWay) call.leave?.(false)
-      this.#calls.delete(work)
+      calls.delete(work)
       this.#host.idle()
     })
-    this.#calls.add(work)
+    calls.add(work, call)
     return whileThere(call, this.#host.settings.clock, call.leaveMs, work, parting)
   }
 
@@ -350,6 +361,11 @@ export class RetryQueue implements AsyncDisposable {
     const manager = await (starts ? this.#core.open() : this.#core.starting)
     this.#assertOpen()
     return manager
+  }
+
+  /** For what changes tasks: without a core there are none, unless they lie in a store, and then it rejects. */
+  #acting(about?: unknown): Promise<TaskManager | undefined> {
+    return this.#host.settings.durable ? this.#running() : this.#manager(about)
   }
 
   /** For what only a running core can do. */

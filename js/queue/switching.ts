@@ -58,6 +58,17 @@ export async function switchPrincipal(
   await tell(before, purge)
 }
 
+/** Where there is no core, has the other pages hear of it all the same, as `PrincipalNews` does (S16). */
+export function announce({ principal, declaredAt: { wall }, settings, switching }: QueueContext): void {
+  try {
+    const channel = new BroadcastChannel(`redrive/${settings.name}`)
+    channel.postMessage({ principal, since: wall, login: switching && 'unstored' })
+    channel.close()
+  } catch {
+    // there are none here, or storage is forbidden
+  }
+}
+
 /** Resolves when the login under way has ended; the next one may have begun. A call that one waits for by itself ends, and says how to make it. */
 export function whenSwitched(
   { options }: Call,

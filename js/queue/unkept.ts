@@ -63,6 +63,7 @@ export function assertDeferredKept(settings: Settings, given: TaskOptions | fals
 function assertKept(what: string, how: string, settings: Settings, given: TaskOptions | undefined): void {
   const { allowMemory = settings.allowMemory } = given ?? {}
   if (settings.durable || allowMemory) return
-  const remedy = `use workerFetch({ queue: env.REDRIVE, ctx })${how} with a RedriveObject, or allowMemory: true`
+  const object = `on Cloudflare use workerFetch({ queue: env.REDRIVE, ctx })${how} with a RedriveObject`
+  const remedy = `${object}, elsewhere give it a store; or allowMemory: true`
   throw new NotDurableError('no_store', `${what} in a Worker: nothing is kept once this request has ended; ${remedy}`)
 }

@@ -6,7 +6,7 @@ import type { TaskChange } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import type { TaskStatus } from '../api/task.ts'
 import type { AttemptClock, AttemptPlan, Finished } from '../call/attempt.ts'
-import type { Call } from '../call/call.ts'
+import type { Call, LearntPrincipal } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Checks } from '../options/checks.ts'
 import type { RetryQueueOptions, Settings } from '../options/queue-options.ts'
@@ -48,6 +48,8 @@ export interface QueueContext {
   readonly makeKey: () => string
   /** The principal whose requests are made and sent now. */
   principal: string | null
+  /** Learns it anew for a call. Absent: it is the queue's own. */
+  whose?(): LearntPrincipal
   /** When that was said. */
   declaredAt: Instant
   /** Set while a principal logs in: nothing is sent before it has resolved. */
@@ -84,6 +86,8 @@ export interface QueueContext {
   revive?(taskId: string): void
   /** Forgets what the gates know of every server. Absent: there is no core yet, and so nothing that it knows. */
   forget?(): void
+  /** Whether the queue can see its tasks: a store that has them is open, and has answered last. Absent: there is no core yet. */
+  sees?(): boolean
   /** Hears of each change of a task. Absent: there is no core yet, and so no task. */
   changed?(change: Changed): void
   /** The numbers after the last change. Absent: no caller has asked for them since. */

@@ -9,6 +9,7 @@ import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Admission } from './admission.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import { assertStore } from './refusals.ts'
 import type { Runner } from './runner.ts'
 import type { Aside, StoredManager } from './stored.ts'
 import { isInScope, readScope, SCOPE_RULES, scopeOf, type TaskScope } from './task-scope.ts'
@@ -60,6 +61,7 @@ export class DeadLetterManager implements DeadLetters {
     const acceptDuplicateRisk = options.acceptDuplicateRisk === true
     const task = this.#runner.registry.dead(taskId, this.#now())
     if (task && isInScope(of, task)) return this.#admission.redrive(task, acceptDuplicateRisk)
+    if (!task) assertStore(this.#runner, this.#admission, 'deadLetters.redrive')
     if (task || !this.stored) throw notFound(taskId)
     return this.stored.redrive(taskId, acceptDuplicateRisk, of)
   }
@@ -69,6 +71,7 @@ export class DeadLetterManager implements DeadLetters {
     const { perSecond, acceptDuplicateRisk = false, signal, onProgress } = options
     const runner = this.#runner
     const of = scopeOf(runner.host, options)
+    assertStore(this.#runner, this.#admission, 'redriveAll')
     const here = runner.registry.allDead(this.#now()).filter((task) => isInScope(of, task))
     const ids = (await this.stored?.deadIds(of)) ?? []
     const total = here.length + ids.length
@@ -99,6 +102,7 @@ export class DeadLetterManager implements DeadLetters {
   }
 
   async #purge(taskId: string | undefined, of: TaskScope): Promise<number> {
+    assertStore(this.#runner, this.#admission, 'deadLetters.purge')
     const { registry, host } = this.#runner
     const dead = registry.allDead(this.#now()).filter((task) => isInScope(of, task))
     const purged = dead.filter((task) => taskId === undefined || task.taskId === taskId)

@@ -8,6 +8,7 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { promote } from '../tasks/callers.ts'
+import type { Waiter } from '../tasks/course.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Runner } from './runner.ts'
 import type { Terms } from './stored.ts'
@@ -44,7 +45,7 @@ export function joinTask(
       own.answer?.discard()
       settle(value)
     }
-    const joined = { resolve: settledBy(resolve), reject: settledBy(reject) }
+    const joined: Waiter = { call, end: () => end(), resolve: settledBy(resolve), reject: settledBy(reject) }
     const isCaller = () => task.waiter === joined
     const onAbort = () => {
       const { reason } = signal as AbortSignal
@@ -58,7 +59,10 @@ export function joinTask(
     }
     const giveUp = () => {
       // a timer holds 24.8 days at most and may wake early
-      if (now() < createdAt + waitMs) return wait()
+      if (now() < createdAt + waitMs) wait()
+      else end()
+    }
+    const end = () => {
       leave()
       if (isCaller() && !promote(task)) cancel(undefined)
       if (own.outcome === OUTCOME_RELEASED) {

@@ -19,7 +19,7 @@ import { isImpatient } from './join.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Parts } from './parts.ts'
 import { principalLeft } from './principal-left.ts'
-import { storeAway } from './refusals.ts'
+import { assertStore, storeAway } from './refusals.ts'
 import type { Runner } from './runner.ts'
 import type { StoredManager } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
@@ -56,6 +56,7 @@ export class TaskManager {
     this.#parts = parts
     parts.begin?.(runner)
     runner.host.forget = () => runner.lanes.forget()
+    runner.host.sees = () => !!this.#stored && !runner.stats().storeFailingSinceAt
     // once it has ended for all who hear of it
     runner.host.revive = (taskId) =>
       void Promise.resolve(taskId)
@@ -106,6 +107,7 @@ export class TaskManager {
   /** Queues a call. `trait`: the one for which it is none of those that can be tried again, of `passesThrough`. */
   async enqueue(call: Call, createdAt: number, trait: string): Promise<EnqueueReceipt> {
     assertEnqueueable(call, trait, this.runner.host.settings.maxBodyBytes)
+    if (call.whose) call.principal = await call.whose.known
     const { key, ...kept } = await this.admission.enqueue(call, createdAt)
     if (kept.deduplicated) await this.#revive(kept.taskId)
     return { ...kept, idempotencyKey: key }
@@ -174,6 +176,7 @@ export class TaskManager {
     const of = readScope(this.runner.host, 'result', scope)
     const task = this.#find('result', taskId)
     if (task && isInScope(of, task)) return this.runner.result(task)
+    if (!task) assertStore(this.runner, this.admission, 'result')
     if (task || !this.#stored) throw notFound(taskId)
     return this.#stored.result(taskId, of)
   }
@@ -181,7 +184,10 @@ export class TaskManager {
   async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
     const of = readScope(this.runner.host, 'cancel', scope)
     const task = this.#find('cancel', taskId)
-    if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
+    if (!task) {
+      assertStore(this.runner, this.admission, 'cancel')
+      return this.#stored?.cancel(taskId, of) ?? 'gone'
+    }
     if (!isInScope(of, task)) return 'gone'
     return this.runner.cancel(task, cancelled())
   }
@@ -201,6 +207,7 @@ export class TaskManager {
   /** Cancels what waits; resolves with how many. */
   async clear(scope: ScopeOptions = {}): Promise<number> {
     const of = readScope(this.runner.host, 'clear', scope)
+    assertStore(this.runner, this.admission, 'clear')
     let cleared = 0
     for (const task of this.runner.tasks) {
       const waits = task.status === 'PENDING' && isInScope(of, task)
@@ -216,18 +223,28 @@ export class TaskManager {
     runner.news?.declare()
     runner.host.changed?.({ others: true })
     this.admission.switched(before, principal, purge)
+    let purged: Promise<void> | undefined
     if (purge && before !== principal) {
       for (const task of runner.tasks) if (task.principal === before) runner.cancel(task, cancelled())
       runner.registry.purgeOf(before)
-      await this.#stored?.purge(before)
+      purged = this.#purge(before)
+      // a purge that fails changes nothing of who is there
+      await purged.catch(() => {})
     }
     principalLeft(runner)
-    if (!runner.stored) return runner.tick()
-    await runner.stored.switchPrincipal().catch((error) => {
-      // other pages hear of it from here alone
-      runner.news?.declare(false)
-      throw error
-    })
+    if (runner.stored) {
+      await runner.stored.switchPrincipal().catch((error) => {
+        // other pages hear of it from here alone
+        runner.news?.declare(false)
+        throw error
+      })
+    } else runner.tick()
+    await purged
+  }
+
+  async #purge(principal: string | null): Promise<void> {
+    assertStore(this.runner, this.admission, 'setPrincipal({ purge })')
+    await this.#stored?.purge(principal)
   }
 
   /** `own`: the calls under way, for `drainMs` at most. */

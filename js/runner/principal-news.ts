@@ -37,8 +37,9 @@ export interface NamedPrincipal {
   readonly at: Instant
 }
 
-interface Message extends NamedAt {
-  readonly from: string
+interface Message extends Pick<NamedAt, 'since'>, Partial<Pick<NamedAt, 'now'>> {
+  /** Absent, as `now` is: the page has no core. */
+  readonly from?: string
   readonly principal: string | null
   /** Its principal logs in there. `stored`: the store knows of it. */
   readonly login?: 'stored' | 'unstored' | undefined
@@ -112,7 +113,7 @@ export class PrincipalNews {
   #hear(data: unknown): void {
     const { host, stored } = this.#runner
     if (!isMessage(data)) return
-    const { from, principal, since, now, login } = data
+    const { from = '', principal, since, now = since, login } = data
     const { wall, monotonic } = instantOf(host.settings.clock)
     const before = this.isForeign
     if (login) {
@@ -184,7 +185,7 @@ export class PrincipalNews {
 
 /** The store's hints go over the same channel, and other code of the site may say anything. */
 function isMessage(data: unknown): data is Message {
-  const { from, principal, since, now } = (data ?? {}) as Partial<Record<keyof Message, unknown>>
+  const { from = '', principal, since, now = since } = (data ?? {}) as Partial<Record<keyof Message, unknown>>
   if (typeof from !== 'string' || (principal !== null && typeof principal !== 'string')) return false
   return Number.isFinite(since) && Number.isFinite(now)
 }

@@ -8,7 +8,7 @@ import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import type { Settings } from '../options/queue-options.ts'
 import type { Runner } from './runner.ts'
-import type { EarlyAnswer } from './stored.ts'
+import type { EarlyAnswer, StoredPlace } from './stored.ts'
 
 /** The reason why a call cannot be in the store. */
 export interface Obstacle {
@@ -51,6 +51,20 @@ export function assertMayBeInMemory(
   if (options.sensitive || (options.allowMemory ?? allowMemory)) return
   const message = `${method} ${origin} was not queued: ${why}; or set allowMemory, which keeps it in memory`
   throw new NotDurableError(reason, message, { cause })
+}
+
+/** Throws where a durable queue has not opened its store, of whose tasks nothing can be said. */
+export function assertStore(
+  { host }: Runner,
+  { place, obstacle }: { readonly place: StoredPlace | undefined; readonly obstacle: Obstacle },
+  method: string,
+): void {
+  if (!host.settings.durable || place) return
+  throw new RedriveError(
+    'STORAGE_UNAVAILABLE',
+    `${method}: nothing was changed in the store, since ${obstacle.why}; ask again later`,
+    { cause: obstacle.cause },
+  )
 }
 
 /** The answer of a call that goes no further than its first attempt; `reason` is marked on it. */

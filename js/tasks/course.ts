@@ -15,6 +15,10 @@ import type { HistoryEntry } from './history.ts'
 export interface Waiter {
   resolve(value: unknown): void
   reject(error: unknown): void
+  /** The call of one who joined. */
+  readonly call?: Call
+  /** Gives one who joined its own answer. */
+  end?(): void
 }
 
 /** The parts of a request that may be seen, as the core says; made once for all to whom the task is shown. */

@@ -71,7 +71,7 @@ port! {
     fn resume(&mut self, now: Millis, lane: Option<u32>);
     /// Hears of the network.
     fn set_online(&mut self, now: Millis, online: bool);
-    /// A task was handed over.
+    /// A task was enqueued.
     fn visit(&mut self, now: Millis, lane: u32);
     /// Undercuts the curve.
     fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32;

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { staticFiles } from '../servers/static.mjs'
 import { here, launch, open } from './chromium.ts'
+import { labOrigin } from './lab.ts'
 import { listenDuringTests } from './origins.ts'
 
 const policy = { initialDelayMs: 10, jitterType: 'NONE' }
@@ -33,6 +34,10 @@ function makeServer(): Server {
 
 const home = { server: makeServer(), url: '' }
 const away = { server: makeServer(), url: '' }
+const site = labOrigin({
+  '/sandbox': () => '<!doctype html><iframe sandbox="allow-scripts" src="/pages/lab.html"></iframe>',
+  '/srcdoc': () => `<!doctype html><iframe srcdoc='<script type="module" src="/pages/lab.js"></script>'></iframe>`,
+})
 const browser = duringTests(() => launch())
 
 listenDuringTests(home, away)
@@ -105,4 +110,17 @@ test('an enqueued call to such an origin says so as well', async () => {
     `${away.url}/orders`,
   )
   expect(said).toMatch(/^maybe_cors: no answer from .*idempotency-key/)
+})
+
+test.each([
+  ['sandbox', undefined],
+  ['srcdoc', expect.any(String)],
+])('a frame by %s: its own origin counts, not that of its address', async (name, key) => {
+  await using context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(`${site.url}/${name}`)
+  const frame = page.frames().find((each) => each !== page.mainFrame())
+  await frame?.waitForFunction(() => globalThis.lab !== undefined)
+  await frame?.evaluate(() => lab.open().fetch('/api/orders', { method: 'POST' }))
+  expect(site.received.map(({ url, headers }) => [url, headers['idempotency-key']])).toEqual([['/api/orders', key]])
 })

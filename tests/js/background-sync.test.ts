@@ -136,6 +136,9 @@ describe('in a page', () => {
     browser('page')
     expect(registerBackgroundSync(new RetryQueue({ preload: 'never', durable: false }))).toBe(false)
     expect(registerBackgroundSync(queue)).toBeTypeOf('function')
+    vi.stubGlobal('navigator', { onLine: true }) // Chromium without TLS
+    expect(registerBackgroundSync(queue)).toBe(false)
+    expect(registerBackgroundSync(queue, { registration: { scope: '/', update: async () => {} } })).not.toBe(false)
   })
 
   test.each([
@@ -250,6 +253,38 @@ describe('in a service worker', () => {
     await clock.advance(1_000)
     expect(how.ended).toMatch(/^SYNC_UNFINISHED: the store cannot be opened \(.*disk gone/)
   })
+
+  test.for(['unpark', 'turn'] as const)(
+    'once the store is back, after a fault of its %s, a sync ends well again',
+    async (name) => {
+      const { clock, server, store, sync } = await left([{ body: 'a' }])
+      let isBroken = name === 'unpark'
+      const broken = withMethods(store, {
+        [name]: async (given: never) => {
+          if (isBroken) throw new Error('disk gone')
+          return store[name](given)
+        },
+      })
+      const queue = new RetryQueue({ clock, fetch: server.fetch, store: broken, preload: 'never' })
+      onTestFinished(() => closeNow(queue, clock))
+      registerBackgroundSync(queue, { drainMs: 20_000 })
+      server.reply(503, { 'retry-after': '60' }).reply(200)
+      if (name === 'turn') sync(TAG)
+      await clock.advance(10_000)
+      isBroken = true
+      for (let i = 0; i < 2; i++) {
+        const failed = sync(TAG)
+        await clock.advance(30_000)
+        expect(failed.ended).toMatch(name === 'turn' ? /^SYNC_UNFINISHED/ : /^SYNC_UNFINISHED: the store .*disk gone/)
+      }
+      isBroken = false
+      await clock.advance(120_000)
+      const how = sync(TAG)
+      await clock.advance(5_000)
+      expect(how.ended).toBe('well')
+      expect(await store.counts()).toMatchObject({ pending: 0, succeeded: 1 })
+    },
+  )
 
   test('what it queues itself asks for a sync, but not while one is under way', async () => {
     const { clock, server, asked, sync, worker } = await left([{ body: 'a' }])

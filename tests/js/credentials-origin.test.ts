@@ -6,7 +6,7 @@ import type { Credentials, CredentialsRequest } from '../../js/index.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type World, world } from './durable-setup.ts'
-import { API, always, forApi, markOf, ORDERS, setup, watch } from './setup.ts'
+import { API, always, forApi, markOf, ORDERS, setup, stub, watch } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
 
 const HOOK = 'https://hooks.customer.test/in'
@@ -166,8 +166,11 @@ test('self is the origin of the page, and of nothing else', async () => {
   )
 })
 
-test('S12 self of a page without an origin of its own is refused', () => {
-  vi.stubGlobal('location', { href: 'about:srcdoc', origin: 'null' })
+test.each([
+  ['without an address', { location: { href: 'about:srcdoc', origin: 'null' } }],
+  ['in a sandbox', { location: new URL(ORDERS), origin: 'null' }],
+])('S12 self of a page without an origin of its own is refused: %s', (_, globals) => {
+  stub(globals)
   expect(() => new RetryQueue({ credentials: { self: bearer } })).toThrow(/options\.credentials.*null/)
 })
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import type { MemoryStore } from '../../js/stores/memory.ts'
-import { world } from './durable-setup.ts'
+import { withMethods, world } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -81,4 +81,33 @@ test('S8 a dead letter that goes back is not sent after its expiresAt', async ()
   await clock.advance(1_000)
   expect(server.hits).toBe(1)
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'expired' })
+})
+
+test('S13 two redrives of one dead letter at once: what a claim brings between them is sent, and not only once its lease has run out', async () => {
+  const answers: (() => void)[] = []
+  const { open, server, clock } = world((store) =>
+    withMethods(store, {
+      redrive: async (...asked) => {
+        const said = await store.redrive(...asked)
+        await new Promise<void>((resolve) => answers.push(resolve))
+        return said
+      },
+    }),
+  )
+  const { queue } = await open()
+  server.reply(400)
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.settle()
+  const first = queue.deadLetters.redrive(taskId)
+  await clock.settle()
+  // another call has a turn made, which claims the task
+  await queue.enqueue(`${ORDERS}/2`, POST)
+  await clock.advance(1_000)
+  const second = watch(queue.deadLetters.redrive(taskId))
+  await clock.settle()
+  for (const answer of answers.splice(0)) answer()
+  await first
+  await clock.advance(1_000)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  expect(second.error).toBeDefined()
 })

@@ -88,17 +88,18 @@ test('idle is told when the last task has ended', async () => {
   expect(events.names(true).slice(-2)).toEqual(['succeeded', 'idle'])
 })
 
-test('what on returned takes the listener back', async () => {
+test('what on returned takes the listener back, and none of the same function', async () => {
   const { queue, clock } = await setup()
   let told = 0
-  const off = queue.on('succeeded', () => told++)
-  await queue.enqueue(ORDERS)
-  await clock.settle()
-  off()
-  off()
-  await queue.enqueue(ORDERS)
-  await clock.settle()
-  expect(told).toBe(1)
+  const listener = () => told++
+  const off = queue.on('succeeded', listener)
+  const other = queue.on('succeeded', listener)
+  for (const ends of [[off, off], [other], []]) {
+    await queue.enqueue(ORDERS)
+    await clock.settle()
+    for (const end of ends) end()
+  }
+  expect(told).toBe(3)
 })
 
 test.each<[what: string, listener: () => unknown]>([

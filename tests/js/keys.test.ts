@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { always, markOf, ORDERS, setup } from './setup.ts'
+import { API, always, markOf, ORDERS, setup, stub } from './setup.ts'
 
 const HEADER = 'idempotency-key'
 
@@ -138,4 +138,18 @@ test.each<[status: number, method: string, listed: boolean, hits: number]>([
   await clock.advance(1_000)
   await answer
   expect(server.hits).toBe(hits)
+})
+
+test.each<[what: string, address: string, own: unknown, keyed: boolean]>([
+  ['of that site', API, API, true],
+  ['of that site, in a host without the global', API, undefined, true],
+  ['of that site, whose scripts have a variable of this name', API, 'https://cdn.test', true],
+  ['of that site in a sandbox', API, 'null', false],
+  ['without an address, in a page of that site', 'null', API, true],
+  ['of another site', 'https://app.test', 'https://app.test', false],
+])('a page %s: its origin decides whether a POST gets a key', async (_, address, own, keyed) => {
+  stub({ location: { origin: address }, origin: own })
+  const { queue, server } = await setup()
+  await queue.fetch(ORDERS, { method: 'POST' })
+  expect(server.requests[0]?.headers.has(HEADER)).toBe(keyed)
 })

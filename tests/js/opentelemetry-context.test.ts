@@ -16,7 +16,7 @@ import { attachToAxios } from '../../js/adapters/axios.ts'
 import type { OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
 import type { RetryQueue } from '../../js/index.ts'
 import { ADAPTERS, openQueue, startServer } from './axios-setup.ts'
-import { forApi, ORDERS, setup } from './setup.ts'
+import { forApi, ORDERS, setup, stub } from './setup.ts'
 import { attach, parentsOf, registerGlobals, type Telemetry, traceparentOf, tracesOf } from './telemetry.ts'
 
 beforeAll(registerGlobals)
@@ -213,13 +213,11 @@ describe('on the wire', () => {
   })
 
   test.each([
-    ['https://api.test', true],
-    ['https://shop.test', false],
-  ])('in a page of %s a request to api.test carries it: %s', async (origin, carries) => {
-    Object.defineProperty(globalThis, 'location', { value: new URL(origin), configurable: true })
-    onTestFinished(() => {
-      Reflect.deleteProperty(globalThis, 'location')
-    })
+    ['https://api.test', undefined, true],
+    ['https://shop.test', undefined, false],
+    ['https://api.test', 'null', false],
+  ])('in a page of %s, its origin %s, a request to api.test carries it: %s', async (address, origin, carries) => {
+    stub({ location: new URL(address), origin })
     const { queue, server } = await setup()
     attach(queue)
     await queue.fetch(ORDERS, POST)

@@ -2,6 +2,8 @@
 
 import { expect, test } from 'vitest'
 import type { Principals } from '../../js/api/store.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
+import { fakeClock } from '../../js/testing.ts'
 import { setup as axiosSetup, failure } from './axios-setup.ts'
 import { withMethods } from './durable-setup.ts'
 import { DAY_MS, device, LONG_MS } from './principals-setup.ts'
@@ -91,7 +93,6 @@ test('where the login fails the principal stays, its tasks go on, and the error 
 })
 
 test('S16 another tab of the store sends nothing either: it has been told before the login begins', async () => {
-  const { memoryStore } = await import('../../js/stores/memory.ts')
   const { clock } = device()
   const store = memoryStore({ clock })
   let current: string | null | undefined
@@ -317,4 +318,25 @@ test('S16 nor is it by Axios', async () => {
   give()
   expect(await refused).toMatchObject({ code: 'PRINCIPAL_CHANGED' })
   expect(server.hits).toBe(0)
+})
+
+test('S16 a purge that fails is reported, and the store hears all the same who is there', async () => {
+  const clock = fakeClock()
+  let current: string | null = 'ann'
+  const store = withMethods(memoryStore({ clock }), {
+    purge: () => Promise.reject(new Error('the disk is away')),
+    principals: {
+      current: async () => ({ principal: current }),
+      switchTo: async (to: string | null) => {
+        current = to
+      },
+      logIn: async () => {},
+    },
+  })
+  const { queue, server } = await setup({ clock, store, principal: 'ann' })
+  await expect(queue.setPrincipal('ben', { purge: true })).rejects.toThrow('the disk is away')
+  await queue.enqueue(ORDERS, { method: 'POST', body: 'of ben' })
+  await clock.advance(1_000)
+  expect([current, server.hits]).toEqual(['ben', 1])
+  await closeNow(queue, clock)
 })

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Hint, TaskStore } from '../../js/api/store.ts'
 import * as pages from '../../js/index.ts'
+import { internalsOf } from '../../js/queue/internals.ts'
 import * as entry from '../../js/service-worker.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { closeNow, ORDERS, watch } from './setup.ts'
@@ -154,6 +155,92 @@ test.for([undefined, 'ann'])(
     expect(sent()).toEqual(['ann', 'unheard'])
   },
 )
+
+const POST = { method: 'POST', body: 'own' }
+
+test('S16 the first call of a worker is of the principal that the pages have named', async () => {
+  const { clock, store, server, worker, principals } = await shared()
+  await principals.switchTo('ann')
+  const { taskId } = await worker().enqueue(ORDERS, POST)
+  expect(await store.get(taskId)).toMatchObject({ principal: 'ann' })
+  await clock.advance(1_000)
+  const { hits } = server
+  server.reply(503).reply(200)
+  const answer = watch(worker({ seed: 2n }).fetch(ORDERS, POST))
+  await clock.advance(1_000)
+  expect(answer.value?.status).toBe(200)
+  expect(server.hits).toBe(hits + 2)
+})
+
+test('S16 a call after a switch that was not heard is of the one who is there', async () => {
+  const { store, worker, principals, switchUnheard } = await shared()
+  await principals.switchTo('ann')
+  const queue = worker()
+  await queue.ready
+  switchUnheard('ben')
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  expect(await store.get(taskId)).toMatchObject({ principal: 'ben' })
+})
+
+test('a call made before a page has named anybody is of null', async () => {
+  const { clock, store, server, worker, principals, sent } = await shared()
+  const { taskId } = await worker().enqueue(ORDERS, POST)
+  expect(await store.get(taskId)).toMatchObject({ principal: null })
+  await clock.advance(60_000)
+  expect(server.hits).toBe(0)
+  await principals.switchTo(null)
+  await clock.advance(1_000)
+  expect(sent()).toEqual(['own'])
+})
+
+test('a first call that is answered opens no core', async () => {
+  const { worker, principals } = await shared()
+  await principals.switchTo('ann')
+  const queue = worker()
+  await queue.fetch(ORDERS, POST)
+  const { host } = internalsOf(queue)
+  expect(host.principal).toBe('ann')
+  expect(host.forget).toBeUndefined()
+})
+
+test('while the store is asked whose a call is, its body is taken, and its caller may leave', async () => {
+  const { clock, store, server, worker, principals } = await shared()
+  let tell = () => {}
+  const asked = new Promise<{ principal: string }>((resolve) => {
+    tell = () => resolve({ principal: 'ann' })
+  })
+  principals.current = () => asked
+  const queue = worker()
+  const request = new Request(ORDERS, POST)
+  const control = new AbortController()
+  const { signal } = control
+  const calls = [
+    queue.fetch(request, { signal }),
+    queue.enqueue(ORDERS, { ...POST, signal }),
+    queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 500 } }),
+    queue.enqueue(ORDERS, { ...POST, redrive: { waitMs: 500 } }),
+  ].map((call) => watch<unknown>(call))
+  expect(request.bodyUsed).toBe(true)
+  await clock.advance(100)
+  expect(calls.map(({ state }) => state)).toEqual(Array(4).fill('pending'))
+  control.abort(new Error('left'))
+  await clock.settle()
+  expect(calls.slice(0, 2)).toMatchObject(Array(2).fill({ state: 'rejected', error: { message: 'left' } }))
+  await clock.advance(500)
+  expect(calls.slice(2)).toMatchObject(Array(2).fill({ state: 'rejected', error: { code: 'WAIT_EXCEEDED' } }))
+  tell()
+  await clock.advance(1_000)
+  expect(server.hits).toBe(0)
+  expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
+})
+
+test('a store that is blocked holds up no first attempt for long', async () => {
+  const { clock, server, worker, principals } = await shared()
+  principals.current = () => new Promise(() => {})
+  const answer = watch(worker().fetch(ORDERS, POST))
+  await clock.advance(2_000)
+  expect([answer.value?.status, server.hits]).toEqual([200, 1])
+})
 
 test('never names anybody: that is for pages to do', async () => {
   const { clock, worker, principals } = await shared('ann', 'ben')

@@ -76,3 +76,23 @@ test('a chunk that could not be fetched is asked for again once there is a netwo
     expect(await store.get(taskId)).toBeDefined()
   })
 })
+
+test.each<[string, (queue: Queue, taskId: string) => Promise<unknown>]>([
+  ['cancel', (queue, taskId) => queue.cancel(taskId)],
+  ['result', (queue, taskId) => queue.result(taskId)],
+  ['clear', (queue) => queue.clear()],
+  ['setPrincipal({ purge })', (queue) => queue.setPrincipal('ben', { purge: true })],
+  ['deadLetters.redrive', (queue, taskId) => queue.deadLetters.redrive(taskId)],
+  ['deadLetters.purge', (queue) => queue.deadLetters.purgeAll()],
+  ['redriveAll', (queue) => queue.deadLetters.redriveAll()],
+])('%s says that the store is not open, not that there is no such task', async (_, ask) => {
+  const { open, free, clock } = setup()
+  const { queue } = await open()
+  await expect(ask(queue, '01a21ad3-5a0e-7000-9c0f-2f0a3b6f1c11')).rejects.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+    message: expect.stringMatching(/^.+: nothing was changed in the store, since .*another process holds it/),
+  })
+  free()
+  await clock.advance(1_000)
+  await ask(queue, '01a21ad3-5a0e-7000-9c0f-2f0a3b6f1c11').catch(({ code }) => expect(code).toBe('TASK_NOT_FOUND'))
+})

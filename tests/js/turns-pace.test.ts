@@ -117,3 +117,21 @@ test('a backlog costs one turn an attempt: it settles the last and claims the ne
   expect(server.hits).toBe(TASKS)
   expect(turns).toBeLessThanOrEqual(TASKS + BESIDES)
 })
+
+test('a store whose gather fails is a store that fails: it is asked again, and no promise is left rejected', async () => {
+  const seen = { fails: false }
+  const { open, server, clock } = world((store) =>
+    withMethods(store, { gather: () => (seen.fails ? Promise.reject(new Error('no room')) : Promise.resolve()) }),
+  )
+  const { queue } = await open()
+  const words: string[] = []
+  queue.on('degraded', ({ message }) => words.push(message))
+  server.reply(200)
+  seen.fails = true
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(1000)
+  expect(words).toEqual([expect.stringContaining('no room')])
+  seen.fails = false
+  await clock.advance(60_000)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})

@@ -1,5 +1,5 @@
-// The snippets of docs/compat-axios-retry.md as they stand, by `import`, by `require` and in a page, against a server whose first answer
-// is a 503.
+// The snippet of docs/compat-axios-retry.md as it stands, and with a queue, by `import`, by `require` and in a page, against a server whose
+// first answer is a 503.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,7 +13,12 @@ import { tries } from './tries.ts'
 
 const page = readFileSync(join(root, 'docs', 'compat-axios-retry.md'), 'utf8')
 const snippets = blocksOf(page, 'js')
-const [first = '', withQueue = ''] = snippets
+const [first = ''] = snippets
+/** As the page says it. */
+const withQueue = `import { RetryQueue } from 'redrive'\n${first}`.replace(
+  'axiosRetry(api, {',
+  'axiosRetry(api, { queue: new RetryQueue(),',
+)
 
 /** What a program prints that calls a server at `origin`. */
 async function printed(name: string, code: string): Promise<string> {
@@ -28,8 +33,9 @@ const required = (code: string): string =>
     .replace(/^import (.*) from (.*)$/gm, 'const $1 = require($2)')
     .replace(/(const api = .*)/s, ';(async () => {\n$1\n})()')
 
-test('there are two snippets, and the page shows how it is required', () => {
-  expect(snippets).toHaveLength(2)
+test('there is one snippet, and the page shows how it is required and given a queue', () => {
+  expect(snippets).toHaveLength(1)
+  expect(page).toContain('`axiosRetry(api, { queue })`')
   expect(page).toContain("const { default: axiosRetry } = require('redrive/compat/axios-retry')")
 })
 

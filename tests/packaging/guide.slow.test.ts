@@ -39,12 +39,6 @@ test('the first retry prints what is shown', async () => {
   expect(api.hits('/orders')).toBe(2)
 })
 
-test('a fetch that retries', async () => {
-  await using api = await flakyServer()
-  const code = snippet('guide/first-retry.md', 'wrapFetch(new RetryQueue())').replace('/orders/1', '/api/orders/1')
-  expect(await printed(code, api)).toBe('attempt 2\n')
-})
-
 test('the reason why a call was given up is the one that is shown', async () => {
   await using api = await flakyServer()
   const [, shown = ''] = blocksOf(page('guide/first-retry.md'), 'text')

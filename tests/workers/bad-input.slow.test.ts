@@ -23,12 +23,15 @@ test.each([
   expect(refused?.message).toContain('"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Outbox"] }]')
 })
 
-test('a fetch that another request has made refuses each call, and sends nothing', async () => {
-  const ask = (): Promise<object> => edge.post('/module-fetch', {})
-  expect(await ask()).toMatchObject({ status: 200 })
+test('a fetch that another request has made refuses each call, sends nothing, and goes on serving its own', async () => {
+  const ask = (again = 0): Promise<object> => edge.post('/module-fetch', { again })
+  const own = ask(1_000)
+  await soon(async () => (await api.saw('module'))?.attempts).toBe(1)
   const error = { name: 'TypeError', message: expect.stringContaining('expected one for each request') }
   expect(await ask()).toMatchObject({ error })
   expect(await api.saw('module')).toMatchObject({ attempts: 1 })
+  expect(await own).toMatchObject({ status: 200 })
+  expect(await api.saw('module')).toMatchObject({ attempts: 2 })
 })
 
 test.each([

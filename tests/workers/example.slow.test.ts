@@ -35,6 +35,9 @@ test('wrangler dev: an order that the API takes is answered by it, and one that 
   const answer = await fetch(`${dev.url}/orders`, order('{"coffee":1}'))
   expect([answer.status, await answer.json()]).toEqual([200, { intent: 'coffee', effect: 1 }])
   expect((await fetch(`${dev.url}/orders/nobody`)).status).toBe(404)
+  const asked = [fetch(`${dev.url}/orders`), fetch(`${dev.url}/orders/nobody`, { ...order('{}'), method: 'PUT' })]
+  for (const unknown of await Promise.all(asked))
+    expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining('GET /orders/:taskId')])
 })
 
 test('wrangler deploy --dry-run: the bundle has the WebAssembly as a module of its own, and is small', async () => {

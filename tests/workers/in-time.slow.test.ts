@@ -135,3 +135,42 @@ describe.concurrent('each by itself', () => {
     await reaches(edge.object({ origin: origin.url }), taskOf(answers[0] as Answer), 'SUCCEEDED')
   })
 })
+
+test('a caller who leaves while its call moves hears of it, and nothing is sent after that', async () => {
+  const origin = await listening({ '/moved': [[503], [200]] })
+  const at = (path: string) => `${origin.url}${path}`
+  const calls = [
+    { url: at('/moved'), init: post(), abortMs: 500 },
+    { url: at('/ordered'), init: post({ orderKey: 'one' }), abortMs: 500 },
+    { url: at('/enqueued'), init: post(), abortMs: 500, as: 'enqueue' },
+    { url: at('/enqueued-for'), init: post({ waitMs: 500 }), as: 'enqueue' },
+  ] as const
+  const { answers } = await inTime(edge.calls(calls, atOnce, 'LATE'))
+  const left = { error: { name: 'TimeoutError' } }
+  expect(answers).toMatchObject([left, left, left, { error: { code: 'WAIT_EXCEEDED' } }])
+  const object = edge.object({ queue: 'LATE', origin: origin.url })
+  await soon(async () => (await object.list()).map(({ status }) => status)).toEqual(Array(4).fill('CANCELLED'))
+  expect(paths(origin)).toEqual(['/moved'])
+})
+
+test('a task whose move was said to have failed is cancelled, although its object was killed meanwhile', async () => {
+  const origin = await listening({ '/lost': [[503], [200]] })
+  const calls = [{ url: `${origin.url}/lost`, init: post() }]
+  const { answers } = await inTime(edge.calls(calls, { ...atOnce, ...waits(2_000) }, 'LOSSY'))
+  expect(answers).toMatchObject([{ status: 503 }])
+  const object = edge.object({ queue: 'LOSSY', origin: origin.url })
+  await soon(async () => (await object.list()).map(({ status }) => status)).toEqual(['CANCELLED'])
+  expect(origin.seen).toHaveLength(1)
+})
+
+test.each([{ mode: 'await' }, { sensitive: true }])(
+  'a call that may not move has its own answer, where one with its key moves: %o',
+  async (redrive) => {
+    const origin = await listening({ '/twins': [[503]] })
+    const calls = [{}, redrive].map((more) => {
+      return { url: `${origin.url}/twins`, init: post({ idempotencyKey: 'of-both', ...more }) }
+    })
+    const { answers } = await inTime(edge.calls(calls, { ...waits(300), inlineAttempts: 2 }))
+    expect(answers.map(({ status }) => status)).toEqual([202, 503])
+  },
+)

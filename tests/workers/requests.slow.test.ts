@@ -42,6 +42,12 @@ test.each([
   ])
 })
 
+test('an init of null is none, as for fetch', async () => {
+  const call = { url: `${origin.url}/none`, init: null as never }
+  const { answers } = await edge.calls([call, { ...call, as: 'enqueue' }], patient)
+  expect(answers).toMatchObject([{ status: 200 }, { receipt: { durability: 'replicated' } }])
+})
+
 test('a caller who leaves while the Worker still tries has its task handed over all the same', async () => {
   origin.answers = { '/left': [[503], [503], [503], [200]] }
   const calls = [{ url: `${origin.url}/left`, init: { method: 'POST', body: '{}' } }]

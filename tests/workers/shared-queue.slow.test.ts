@@ -52,3 +52,50 @@ test.each(['/module', '/lazy'])('%s: thirty requests at once and after one anoth
     await miniflare.dispose()
   }
 })
+
+const apart = `
+import { RetryQueue } from 'redrive'
+
+const queue = new RetryQueue({ allowMemory: true, policy: { initialDelayMs: 900, strategy: 'fixed', jitterType: 'NONE' } })
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+export default {
+  async fetch(request) {
+    const { pathname, searchParams } = new URL(request.url)
+    const [own, other] = ['own', 'other'].map((name) => searchParams.get('api') + name)
+    if (pathname === '/cut-off') {
+      void queue.fetch(other, { method: 'POST' })
+      await wait(50)
+      return new Response()
+    }
+    const { taskId } = await queue.enqueue(own)
+    await wait(400)
+    const found = await queue.get(taskId)
+    const cancelled = await queue.cancel(taskId)
+    const late = await queue.enqueue(own + '2')
+    await wait(400)
+    await queue.idle()
+    return Response.json([found?.status, cancelled, (await queue.get(late.taskId))?.status])
+  }
+}
+`
+
+test('a request has its own tasks, whatever others ask meanwhile, and waits in idle() for no call of theirs', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'worker.js': apart })
+  const miniflare = workerd(await workerModules(project.folder))
+  try {
+    const ask = (path: string) =>
+      miniflare.dispatchFetch(`http://worker${path}?api=${encodeURIComponent(`${server.origin}/api/`)}`)
+    await ask('/cut-off')
+    const own = ask('/own')
+    for (let i = 0; i < 8; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await ask('/cut-off')
+    }
+    expect(await (await own).json()).toEqual(['PENDING', 'cancelled', 'SUCCEEDED'])
+    expect(server.hits('/api/own')).toBe(1)
+  } finally {
+    await miniflare.dispose()
+  }
+})

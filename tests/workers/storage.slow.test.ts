@@ -60,6 +60,15 @@ test.each(broken)(
   },
 )
 
+test('an onRun that rejects is reported, and the run goes on', async () => {
+  await api.fails(1)
+  await object.ask('breaks', { calls: ['onRun'], times: 1 })
+  const taskId = taskOf(await edge.call(api.orders('rejected'), order('rejected'), atOnce))
+  await reaches(object, taskId, 'SUCCEEDED')
+  const reported = { message: expect.stringContaining('onRun threw') }
+  await soon(async () => (await object.look()).degraded).toMatchObject([reported])
+})
+
 /** Nobody asks the object meanwhile, since each question looks after the alarm. */
 const sent = (intent: string, attempts: number) =>
   soon(async () => (await api.saw(intent))?.attempts).toBeGreaterThanOrEqual(attempts)

@@ -47,7 +47,7 @@ export const contestants = {
     open: ({ alike }) => awaited(alike, { limitFirstAttempts: true, breaker: { whenOpen: 'hold' } }),
   },
   'redrive, first attempts at once': { how: 'as it is by default', open: ({ alike }) => awaited(alike, {}) },
-  'redrive, handed over': {
+  'redrive, enqueued': {
     how: 'enqueue(), then result()',
     async open({ alike }) {
       const queue = await openQueue(alike, {})

@@ -11,10 +11,12 @@ export class Outbox extends RedriveObject {
 
 export default withRetry({
   async fetch(request, env, _, fetch) {
-    const { pathname } = new URL(request.url)
-    const [, what, taskId] = pathname.split('/')
-    if (what !== 'orders') return new Response('POST /orders, GET /orders/:taskId', { status: 404 })
-    if (request.method === 'POST') {
+    const { method } = request
+    const [, what, taskId] = new URL(request.url).pathname.split('/')
+    if (what !== 'orders' || !(method === 'POST' || (method === 'GET' && taskId))) {
+      return new Response('POST /orders, GET /orders/:taskId', { status: 404 })
+    }
+    if (method === 'POST') {
       // the API's own answer, or, once the order is safe, 202 with { taskId }
       return fetch(env.API, {
         method: 'POST',

@@ -204,6 +204,38 @@ func TestAServiceThatIsAwayLosesNothing(t *testing.T) {
 	})
 }
 
+func TestTasksThatTheServiceDoesNotTakeHoldUpNoOther(t *testing.T) {
+	databases(t, func(t *testing.T, db *sql.DB, dialect redrive.Dialect) {
+		service := pretend(t, func(key string, n int, w http.ResponseWriter) bool {
+			if key != "good" {
+				w.WriteHeader(403)
+			}
+			return key != "good"
+		})
+		outbox := outboxOf(t, db, dialect, service.URL, quiet)
+		for i := range 41 {
+			key := fmt.Sprintf("bad-%d", i)
+			if i == 40 {
+				key = "good"
+			}
+			if err := outbox.Add(context.Background(), db, redrive.Task{URL: "https://api.test/orders", Key: key}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go outbox.Relay(ctx)
+		until(t, "the good one is gone", func() bool { return service.count("good") == 1 })
+		// one that waits for longer is posted less often
+		if _, err := db.Exec("UPDATE redrive_outbox SET created_at = created_at - 30000"); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "all wait for as long again", func() bool {
+			return rowsIn(t, db, fmt.Sprintf("taken_until > %d", time.Now().Add(20*time.Second).UnixMilli())) == 40
+		})
+	})
+}
+
 func TestATaskThatTheServiceRefusesForGoodStaysWithItsReason(t *testing.T) {
 	databases(t, func(t *testing.T, db *sql.DB, dialect redrive.Dialect) {
 		service := pretend(t, func(key string, n int, w http.ResponseWriter) bool {

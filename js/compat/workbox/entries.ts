@@ -7,6 +7,7 @@
 
 import type { EnqueueReceipt } from '../../api/methods.ts'
 import type { StoredTask, TaskStore } from '../../api/store.ts'
+import { IdempotencyConflictError } from '../../api/task-errors.ts'
 import { MAX_MS } from '../../options/check.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
@@ -33,6 +34,10 @@ const LEFT = 1
 interface HandedOut {
   readonly record: StoredTask
   readonly look: string
+  /** Its key, as the header had it. */
+  readonly key: string | null
+  /** Set where it was to be put back and could not be: it stays. */
+  isKept?: true
 }
 
 /** More than Workbox's caller gives: for what was in Workbox's own database. */
@@ -52,7 +57,8 @@ export class Entries {
   #order: string[] = []
   #lookedAt = Number.NEGATIVE_INFINITY
   #runs = 0
-  readonly #taken = new Set<string>()
+  /** Hidden tasks, by id. */
+  readonly #taken = new Map<string, HandedOut>()
   readonly #handedOut = new WeakMap<Request, HandedOut>()
 
   constructor(queue: RetryQueue, store: TaskStore, retentionMs: number) {
@@ -70,16 +76,30 @@ export class Entries {
     place: Place,
     origin: Origin = {},
   ): Promise<EnqueueReceipt | undefined> {
-    const out = this.#handedOut.get(entry.request)
-    if (out && this.#taken.has(out.record.taskId)) {
-      if (place === 'front' && out.look === lookOf(entry) && (await this.#isFirst(out.record))) {
-        this.#taken.delete(out.record.taskId)
-        this.#order.unshift(out.record.taskId)
-        return undefined
-      }
-      // its key is free then for the one that takes its place
-      await this.#remove(out.record.taskId)
+    const out = this.#outAs(entry.request)
+    try {
+      return await this.#add(entry, request, place, origin, out)
+    } catch (error) {
+      if (out) out.isKept = true
+      throw error
     }
+  }
+
+  /** `out`: the task whose place it takes. */
+  async #add(
+    entry: QueueEntry,
+    request: Request,
+    place: Place,
+    origin: Origin,
+    out: HandedOut | undefined,
+  ): Promise<EnqueueReceipt | undefined> {
+    const isBack = async (): Promise<boolean> => {
+      if (!out || place !== 'front' || out.look !== lookOf(entry) || !(await this.#isFirst(out.record))) return false
+      const isThere = this.#taken.delete(out.record.taskId)
+      if (isThere) this.#order.unshift(out.record.taskId)
+      return isThere
+    }
+    if (this.#handedOut.get(entry.request) === out && (await isBack())) return undefined
     const { metadata } = entry
     // of an Infinity, which is for a request that never expires, JSON has no form
     const timestamp = Math.min(entry.timestamp ?? Math.floor(this.#host.settings.clock.now()), MAX_MS)
@@ -90,17 +110,30 @@ export class Entries {
     const [url, init] = await argumentsOf(request)
     const priority = place === 'front' ? (await this.#highest()) + 1 : place === 'left' ? LEFT : PUSHED
     const expiresAt = Math.min(Math.max(0, Math.round(timestamp)) + this.#retentionMs, MAX_MS)
-    const receipt = await this.#queue.enqueue(url, {
-      ...init,
-      redrive: {
-        // Workbox repeats whatever it is given
-        idempotent: true,
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
-        ...lifetime(expiresAt, this.#host.now(), this.#retentionMs),
-        priority,
-        meta: { [MARK]: mark },
-      },
+    const enqueue = (): Promise<EnqueueReceipt> =>
+      this.#queue.enqueue(url, {
+        ...init,
+        redrive: {
+          // Workbox repeats whatever it is given
+          idempotent: true,
+          ...(idempotencyKey !== undefined && { idempotencyKey }),
+          ...lifetime(expiresAt, this.#host.now(), this.#retentionMs),
+          priority,
+          meta: { [MARK]: mark },
+        },
+      })
+    let receipt = await enqueue().catch((error) => {
+      if (out && error instanceof IdempotencyConflictError) return undefined
+      throw error
     })
+    if (out) {
+      const { taskId } = out.record
+      if (receipt?.taskId === taskId && (await isBack())) return undefined
+      // its key is free then for the request, which nothing else keeps out: what is refused has been refused by now
+      await this.#remove(taskId)
+      if (!receipt || receipt.taskId === taskId) receipt = await enqueue()
+    }
+    if (!receipt) return undefined
     if (place === 'end') this.#order.push(receipt.taskId)
     else if (place === 'front') this.#order.unshift(receipt.taskId)
     else this.#lookedAt = Number.NEGATIVE_INFINITY
@@ -121,10 +154,12 @@ export class Entries {
       const record = await this.#next(end)
       if (!record) return undefined
       const entry = await this.#entryOf(record)
-      if (this.#runs > 0) this.#taken.add(record.taskId)
+      const key = entry.request.headers.get(this.#host.settings.idempotency.header)
+      const out: HandedOut = { record, look: lookOf(entry), key }
+      if (this.#runs > 0) this.#taken.set(record.taskId, out)
       // it may have begun, or ended, meanwhile
       else if ((await this.#queue.cancel(record.taskId)) !== 'cancelled') continue
-      this.#handedOut.set(entry.request, { record, look: lookOf(entry) })
+      this.#handedOut.set(entry.request, out)
       return entry
     }
   }
@@ -152,7 +187,10 @@ export class Entries {
 
   /** Deletes what was taken out and not put back. */
   async deleteTaken(): Promise<void> {
-    for (const taskId of this.#taken) await this.#remove(taskId)
+    for (const [taskId, { isKept }] of this.#taken) {
+      if (!isKept) await this.#remove(taskId)
+      else if (this.#taken.delete(taskId)) this.#lookedAt = Number.NEGATIVE_INFINITY
+    }
   }
 
   /** The tasks that were made of entries of Workbox's own database, by their marks; one that was cancelled only where it is the last word. */
@@ -164,6 +202,14 @@ export class Entries {
       found.set(from, record)
     }
     return found
+  }
+
+  /** The task that a request is which is put back: a copy is known by its key, since a body that was sent is used up. */
+  #outAs(request: Request): HandedOut | undefined {
+    const own = this.#handedOut.get(request)
+    if (own && this.#taken.has(own.record.taskId)) return own
+    const key = request.headers.get(this.#host.settings.idempotency.header)
+    return key === null ? undefined : [...this.#taken.values()].find((out) => out.key === key)
   }
 
   async #remove(taskId: string): Promise<void> {

@@ -58,9 +58,9 @@ export class Acts {
     this.#note(key, { error })
   }
 
-  clear(): void {
+  /** Nothing is shown of it any more. */
+  end(): void {
     for (const stop of this.#stops.values()) stop.abort()
-    this.#outcomes.clear()
   }
 
   #note(key: string, outcome: Outcome): void {

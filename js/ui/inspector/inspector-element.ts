@@ -16,8 +16,9 @@ export class RedriveInspector extends RedriveElement implements RedriveInspector
   static override properties: PropertyDeclarations = {
     queue: { attribute: false },
     source: { attribute: false },
-    token: { attribute: false, noAccessor: true },
     src: {},
+    // after what it is for: in this order Lit sets what an element was given before it was defined
+    token: { attribute: false, noAccessor: true },
     readonly: { type: Boolean },
   }
 
@@ -31,21 +32,27 @@ export class RedriveInspector extends RedriveElement implements RedriveInspector
   declare readonly: boolean | undefined
 
   #token: string | undefined
-  /** The address that the token is for: that of its time, or the first one after. */
-  #tokenFor: string | null | undefined
+  /** The target that the token is for: that of its time, or the first one after. */
+  #tokenFor: unknown
   #inspector: Inspector | undefined
   #isLoading = false
   #failure = ''
 
+  get #target(): unknown {
+    return this.source ?? this.queue ?? this.src
+  }
+
   /** For a service. Kept in memory alone: there is no attribute for it. */
   get token(): string | undefined {
-    return this.#token
+    // another target must not get it
+    return (this.#tokenFor ?? this.#target) === this.#target ? this.#token : undefined
   }
 
   set token(token: string | undefined) {
     this.#token = token
-    this.#tokenFor = this.src
-    if (token !== undefined) this.#inspector?.authorize(token)
+    this.#tokenFor = this.#target
+    // not given at once: until the update the inspector looks at the target before
+    this.requestUpdate('token')
   }
 
   override connectedCallback(): void {
@@ -76,10 +83,11 @@ export class RedriveInspector extends RedriveElement implements RedriveInspector
   }
 
   protected override willUpdate(changed: PropertyValues): void {
-    this.#tokenFor ??= this.src
-    // another service must not get it
-    if (this.#tokenFor !== this.src) this.#token = undefined
-    if (['queue', 'source', 'src'].some((name) => changed.has(name))) this.#inspector?.begin()
+    this.#tokenFor ??= this.#target
+    this.#token = this.token
+    const isOther = ['queue', 'source', 'src'].some((name) => changed.has(name)) || this.#inspector?.isOutdated
+    if (isOther) this.#inspector?.begin()
+    else if (changed.has('token') && this.#token !== undefined) this.#inspector?.authorize(this.#token)
   }
 
   override render(): TemplateResult {

@@ -52,6 +52,7 @@ export interface InspectorHost extends HTMLElement {
 export class Inspector {
   readonly #host: InspectorHost
   #source: InspectorSource | undefined
+  #principal: InspectorSource['principal']
   #overview: InspectorOverview | undefined
   #history = new History()
   /** Failed attempts among the events of the source. */
@@ -63,13 +64,15 @@ export class Inspector {
   #width = 0
   #unlisten: (() => void)[] = []
   readonly #changed = (): void => this.#host.requestUpdate()
-  readonly #acts = new Acts(this.#changed)
+  #acts = new Acts(this.#changed)
   readonly #list = new TaskList({ changed: this.#changed, failed: () => this.#follow.soon() })
-  readonly #follow = new Follow({
-    look: () => this.#look(),
-    changed: this.#changed,
-    isHidden: () => document.visibilityState === 'hidden',
-  })
+  readonly #following = (): Follow =>
+    new Follow({
+      look: () => this.#look(),
+      changed: this.#changed,
+      isHidden: () => document.visibilityState === 'hidden',
+    })
+  #follow = this.#following()
   readonly #sizes =
     globalThis.ResizeObserver && new ResizeObserver(([entry]) => this.#resized(entry?.contentRect.width ?? 0))
 
@@ -95,22 +98,26 @@ export class Inspector {
     if (document.visibilityState === 'visible' && this.#source) void this.#follow.look()
   }
 
-  /** Another source: nothing of the one before is kept. */
+  /** Its source shows another user's tasks than when it began. Asked before each render, so that none shows what the one before had. */
+  get isOutdated(): boolean {
+    return this.#source?.principal !== this.#principal
+  }
+
+  /** Another source, or another user: nothing of the one before is kept. */
   begin(): void {
     const { queue, source, src, token } = this.#host
     this.#unlistened()
+    this.#follow = this.#following()
     this.#source =
-      source ??
-      (queue
-        ? queueSource(queue)
-        : typeof src === 'string'
-          ? serviceSource({ url: src, ...(token !== undefined && { token }) })
-          : undefined)
+      source ?? (queue ? queueSource(queue) : typeof src === 'string' ? serviceSource({ url: src }) : undefined)
+    if (token !== undefined) this.#source?.authorize?.(token)
+    this.#principal = this.#source?.principal
     this.#overview = this.#opened = this.#asking = undefined
     this.#history = new History()
     this.#failed = 0
     this.#events = new EventLog()
-    this.#acts.clear()
+    this.#acts.end()
+    this.#acts = new Acts(this.#changed)
     this.#list.begin(this.#source)
     this.#toTop()
     if (this.#host.isConnected) this.#listen()
@@ -150,7 +157,7 @@ export class Inspector {
       this.#tab === 'tasks' ? this.#list.look() : [],
       this.#opened && source.task(this.#opened.taskId),
     ])
-    if (source !== this.#source) return // another one meanwhile
+    if (source !== this.#source || this.isOutdated) return // another one meanwhile
     this.#overview = overview
     this.#host.dispatchEvent(new CustomEvent('redrive-look', { detail: overview }))
     const { succeeded, exhausted, depth, inFlight } = overview

@@ -43,6 +43,9 @@ export function queueSource(queue: RetryQueue, options: QueueSourceOptions = {})
   return {
     name: queue.name,
     can: CAN,
+    get principal() {
+      return scope.allPrincipals ? undefined : queue.principal
+    },
     async overview() {
       // a queue that was closed has no answers any more, though its numbers stay
       const { tasks, cursor } = await queue.list({ ...scope, status: 'PENDING', limit: LOOKED_AT })
@@ -62,7 +65,7 @@ export function queueSource(queue: RetryQueue, options: QueueSourceOptions = {})
     },
     act: (act) => carryOut(act, queue, scope, paused),
     watch: (changed) => queue.subscribe(changed),
-    listen: (listener) => listen(queue, listener),
+    listen: (listener) => listen(queue, scope, listener),
   }
 }
 
@@ -213,11 +216,18 @@ const TELLERS: Tellers = {
   alert: ({ kind, message }) => ({ text: `${kind}: ${message}`, tone: 'bad' }),
 }
 
-function listen(queue: RetryQueue, listener: (event: InspectorEvent) => void): () => void {
+function listen(
+  queue: RetryQueue,
+  { allPrincipals }: { readonly allPrincipals: boolean },
+  listener: (event: InspectorEvent) => void,
+): () => void {
   const ends = Object.entries(TELLERS).map(([kind, tell]) =>
-    queue.on(kind as keyof QueueEvents, (payload) =>
-      listener({ at: systemClock.now(), kind, ...(tell as (payload: unknown) => EventParts)(payload) }),
-    ),
+    queue.on(kind as keyof QueueEvents, (payload) => {
+      const parts = (tell as (payload: unknown) => EventParts)(payload)
+      // the queue reports tasks of all, such as an attempt that its former user has left in flight
+      const isSeen = allPrincipals || !('task' in payload) || payload.task.principal === queue.principal
+      if (isSeen) listener({ at: systemClock.now(), kind, ...parts })
+    }),
   )
   return () => {
     for (const end of ends) end()

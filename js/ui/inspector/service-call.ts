@@ -37,7 +37,10 @@ export interface ServiceCaller {
 export function serviceCaller(options: ServiceSourceOptions): ServiceCaller {
   const { tenant } = options
   let { token } = options
-  const base = new URL(options.url || '/', globalThis.location?.href).href.replace(/\/$/, '')
+  const address = globalThis.location?.href
+  // a frame by `srcdoc` has an address from which no URL can start
+  const from = address?.startsWith('about:') ? document.baseURI : address
+  const base = new URL(options.url || '/', from).href.replace(/\/$/, '')
   const call = async <T>(method: string, path: string, json?: unknown): Promise<T> => {
     const headers: Record<string, string> = { accept: 'application/json' }
     if (token) headers.authorization = `Bearer ${token}`

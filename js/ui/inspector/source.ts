@@ -123,6 +123,8 @@ export interface InspectorSource {
   readonly name: string
   /** Read before each render: it may change. */
   readonly can: InspectorCan
+  /** The principal whose tasks it shows. Where that changes the inspector begins anew: one user must not see what another one had open. Absent: no one's alone. */
+  readonly principal?: string | null | undefined
   /** The order of its lists. @default 'rising' */
   readonly order?: 'rising' | 'falling'
   overview(): Promise<InspectorOverview>

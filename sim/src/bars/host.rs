@@ -87,7 +87,7 @@ impl Host {
         matches!(self.queue.settle(instant(now), slot, &ended(false, began, now)), Verdict::Retry { .. })
     }
 
-    /// Takes a call that is handed over.
+    /// Takes a call that is enqueued.
     pub fn take(&mut self, call: u32, now: u64) {
         self.asleep = false;
         self.admit(call, now, now, false, Millis::MAX);

@@ -1,4 +1,4 @@
-//! A lone process whose server is away for a while: a few tasks were handed over meanwhile, and all of them are to be delivered
+//! A lone process whose server is away for a while: a few tasks were enqueued meanwhile, and all of them are to be delivered
 //! soon after its return.
 
 use redrive::gates::Gates;
@@ -55,7 +55,7 @@ pub fn all() -> Vec<Lone> {
     ];
     let of = |(name, back, bound, server)| {
         [1, 4, 15, 20].map(|tasks| {
-            lone(format!("{tasks} handed over, {name}"), Load::Backlog { tasks }, back, bound, server)
+            lone(format!("{tasks} enqueued, {name}"), Load::Backlog { tasks }, back, bound, server)
         })
     };
     servers.into_iter().flat_map(of).collect()

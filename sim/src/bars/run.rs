@@ -15,11 +15,11 @@ pub enum Load {
     Loop { callers: u32, calls: u32, pause: u64 },
     /// A call every so many ms, until then.
     Every { ms: u64, until: u64 },
-    /// So many calls are handed over within the first second.
+    /// So many calls are enqueued within the first second.
     Backlog { tasks: u32 },
-    /// One call is handed over at a random instant, up to so many ms from the beginning.
+    /// One call is enqueued at a random instant, up to so many ms from the beginning.
     Order { within: u64 },
-    /// So many calls are handed over at the beginning, and so many others so many ms later.
+    /// So many calls are enqueued at the beginning, and so many others so many ms later.
     Beside { first: u32, others: u32, later: u64 },
 }
 

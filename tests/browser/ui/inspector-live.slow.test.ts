@@ -18,6 +18,24 @@ describe.each(engines)('%s', (name, start) => {
     return tab
   }
 
+  test('another principal: nothing of the one before is shown', async () => {
+    origin.answer = () => 503
+    const tab = await open()
+    const text = () => tab.run<string>('stage.text()')
+    const click = (selector: string) => tab.run(`stage.element.shadowRoot.querySelector('${selector}').click()`)
+    await tab.run(`stage.openQueue('whose-${name}').ready.then(() => void stage.put({ queue: stage.queue }))`)
+    await tab.run("stage.queue.enqueue('/api/of-ann', { method: 'POST' }).then(() => {})")
+    await eventually(text).toContain('live')
+    await click('#tab-tasks')
+    await eventually(text).toContain('1 task,')
+    await click('#row-0')
+    await eventually(text).toContain('principal ann')
+    await tab.run("stage.queue.setPrincipal('ben')")
+    await eventually(text).not.toContain('of-ann')
+    await click('#tab-events')
+    expect(await text()).not.toContain('of-ann')
+  })
+
   test('an outage with another tab killed in it', { timeout: 120_000 }, async () => {
     origin.answer = () => 503
     const queue = `live-${name}`

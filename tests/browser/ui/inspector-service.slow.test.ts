@@ -1,4 +1,7 @@
-/** The inspector over a real retry service that serves its page from the same origin: no CORS, tokens, limits, and operations with progress. */
+/**
+ * The inspector over a real retry service that serves its page from the same origin: no CORS, tokens, limits, and operations with progress; and over
+ * addresses that note which tokens they get.
+ */
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -8,10 +11,13 @@ import { listen } from '../../../js/service/listeners.ts'
 import { createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { duringTests } from '../../during.ts'
+import { eventually } from '../../js/eventually.ts'
 import { onLoopback } from '../../loopback.ts'
 import { here, launch } from '../chromium.ts'
+import { labOrigin } from '../lab.ts'
 import { CSP, openInspector } from './inspector-page.ts'
 
+const lab = labOrigin()
 const browser = duringTests(() => launch())
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -171,4 +177,83 @@ test('one that limits how often it is asked is not asked more often', async () =
   await tab.says('times a second')
   await tab.says('live') // after the wait that it asked for
   expect(asked.length).toBeLessThan(20)
+})
+
+test('a token is for the service that it was given for: another address does not get it', async () => {
+  await using tab = await openInspector(browser, lab)
+  const sent = (path: string): readonly unknown[] =>
+    lab.received.filter(({ url }) => url.startsWith(path)).map(({ headers }) => headers.authorization)
+  await tab.page.evaluate(() => stage.put({ token: 'rd_one' }, { src: '/api/one' }))
+  await eventually(() => sent('/api/one').at(-1)).toBe('Bearer rd_one')
+  await tab.page.evaluate(() => document.querySelector('redrive-inspector')?.setAttribute('src', '/api/two'))
+  await eventually(() => sent('/api/two').length > 0).toBe(true)
+  expect(new Set(sent('/api/two'))).toEqual(new Set([undefined]))
+  await tab.page.evaluate(
+    () =>
+      void Object.assign(document.querySelector('redrive-inspector') as object, {
+        src: '/api/three',
+        token: 'rd_three',
+      }),
+  )
+  await eventually(() => sent('/api/three').at(-1)).toBe('Bearer rd_three')
+  expect(sent('/api/three')).not.toContain('Bearer rd_one')
+  expect(new Set(sent('/api/two'))).toEqual(new Set([undefined]))
+})
+
+const A = { src: '/api/a', token: 'a' }
+const OWN = { source: true, token: 's' }
+
+/** Of two targets and their tokens, what is assigned first, and later in one go; `had`: which target got which token. */
+test.each<[what: string, first: object, later: readonly object[], had: readonly string[]]>([
+  ['the token first', { token: 'a' }, [{ src: '/api/a' }], ['/api/a a']],
+  ['there and back', A, [{ src: '/api/b', token: 'b' }, { src: '/api/a' }], ['/api/a a']],
+  ['no address between', A, [{ src: undefined }, { src: '/api/b' }], ['/api/a a']],
+  ['a source after it', A, [OWN], ['/api/a a', 'source s']],
+  ['a source before it', OWN, [{ source: undefined, src: '/api/b' }], ['source s']],
+  ['a source in front of it', { ...OWN, src: '/api/a' }, [{ source: undefined }], ['source s']],
+])('a token goes to what it was given for alone: %s', async (_, first, later, had) => {
+  await using tab = await openInspector(browser, lab)
+  const given = await tab.page.evaluateHandle((first) => {
+    const given: string[] = []
+    stage.source = stage.fakeSource()
+    stage.source.authorize = (token) => void given.push(`source ${token}`)
+    stage.put('source' in first ? { ...first, source: stage.source } : first)
+    return given
+  }, first)
+  await tab.says(/disconnected|live|Nothing to look at/)
+  const looks = async () => lab.received.length + (await tab.page.evaluate(() => stage.source.asked))
+  const before = await looks()
+  await tab.page.evaluate((later) => {
+    for (const each of later)
+      Object.assign(stage.element, 'source' in each && each.source ? { ...each, source: stage.source } : each)
+  }, later)
+  await eventually(looks).toBeGreaterThan(before + 3)
+  const sent = lab.received.map(({ path, headers }) => [path.slice(0, 6), headers.authorization?.slice(7)])
+  const got = [...sent.filter(([, token]) => token).map((each) => each.join(' ')), ...(await given.jsonValue())]
+  expect([...new Set(got)]).toEqual(had)
+})
+
+test('one that does not answer keeps no other one waiting, and says nothing in its place', async () => {
+  await using tab = await openInspector(browser, lab)
+  lab.answer = ({ url }) => (url.startsWith('/api/hangs') ? 'never' : 401)
+  await tab.page.evaluate(() => stage.put({}, { src: '/api/wants' }))
+  await tab.says('token needed')
+  await tab.page.evaluate(() => stage.element.setAttribute('src', '/api/hangs'))
+  await tab.says(/api.hangs connecting/)
+  const end = await tab.page.evaluateHandle(() => {
+    let end = (_: string): void => {}
+    const acted = new Promise<string>((resolve) => {
+      end = resolve
+    })
+    stage.element.source = Object.assign(stage.fakeSource(), { act: () => acted })
+    return end
+  })
+  await tab.says('live')
+  await tab.page.getByRole('button', { name: 'Pause all' }).click()
+  await tab.page.evaluate((end) => {
+    stage.element.source = stage.fakeSource()
+    end('paused before')
+  }, end)
+  await tab.says('live')
+  expect(await tab.text()).not.toContain('paused before')
 })

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest'
 import { duringTests } from '../../during.ts'
-import { eventually } from '../../js/eventually.ts'
 import { launch } from '../chromium.ts'
 import { labOrigin } from '../lab.ts'
 import { type InspectorTab, openFake, openInspector } from './inspector-page.ts'
@@ -347,24 +346,4 @@ describe('the button for development', () => {
     await mounted.evaluate(({ close }) => close())
     expect(await button.count()).toBe(0)
   })
-})
-
-test('a token is for the service that it was given for: another address does not get it', async () => {
-  await using tab = await openInspector(browser, origin)
-  const sent = (path: string): readonly unknown[] =>
-    origin.received.filter(({ url }) => url.startsWith(path)).map(({ headers }) => headers.authorization)
-  await tab.page.evaluate(() => stage.put({ token: 'rd_one' }, { src: '/api/one' }))
-  await eventually(() => sent('/api/one').at(-1)).toBe('Bearer rd_one')
-  await tab.page.evaluate(() => document.querySelector('redrive-inspector')?.setAttribute('src', '/api/two'))
-  await eventually(() => sent('/api/two').length > 0).toBe(true)
-  expect(new Set(sent('/api/two'))).toEqual(new Set([undefined]))
-  await tab.page.evaluate(
-    () =>
-      void Object.assign(document.querySelector('redrive-inspector') as object, {
-        src: '/api/three',
-        token: 'rd_three',
-      }),
-  )
-  await eventually(() => sent('/api/three').at(-1)).toBe('Bearer rd_three')
-  expect(sent('/api/three')).not.toContain('Bearer rd_one')
 })

@@ -1,5 +1,5 @@
 /**
- * `npm run test:faults -- workers`: a workerd that is killed and objects that are aborted while tasks are handed over and
+ * `npm run test:faults -- workers`: a workerd that is killed and objects that are aborted while tasks are enqueued and
  * sent, and a server that fails on top of it. Exit code 0 only if nothing was lost and nothing took effect twice.
  */
 
@@ -115,7 +115,7 @@ async function verdict(
   const figures: readonly (readonly [string, number | string, string])[] = [
     ['calls', options.tasks, ''],
     ['answered by the API at once', done.length, ''],
-    ['handed over, 202', accepted.size, ''],
+    ['enqueued, 202', accepted.size, ''],
     ['given their own failure', refused.length, 'no object took them in time'],
     ['told nothing', unknown.length, 'their process was killed'],
     ['SIGKILLs of workerd', options.kills, ''],

@@ -122,6 +122,56 @@ describe('onSync of the user’s own', () => {
     expect(await store.counts()).toMatchObject({ pending: 2, cancelled: 2 })
   })
 
+  const FRESH = 'Bearer fresh'
+  const COPIES = [
+    ['a copy', (copy: Request) => copy, 'a'],
+    ['a copy with another body', (copy: Request) => new Request(copy, { body: 'newer' }), 'newer'],
+    ['a copy with a fresh credential', (copy: Request) => copy.headers.set('authorization', FRESH) ?? copy, 'a'],
+  ] as const
+  const WAYS = (['unshiftRequest', 'pushRequest'] as const).flatMap((put) =>
+    COPIES.map(([what, change, left]) => [put, what, change, left] as const),
+  )
+  test.for(WAYS)('S1 %s of %s keeps it, under its key', async ([put, , change, left]) => {
+    const { store, open, sync, during } = worker()
+    const keys: (string | null)[] = []
+    const onSync = async ({ queue }: { queue: Queue }) => {
+      const entry = await queue.shiftRequest()
+      if (!entry) return
+      const copy = entry.request.clone()
+      keys.push(copy.headers.get('idempotency-key'))
+      await entry.request.text() // as fetch does
+      await queue[put]({ ...entry, request: change(copy) })
+      throw new TypeError('Failed to fetch')
+    }
+    const { queue } = open('orders', { onSync })
+    await during(queue.pushRequest({ request: post('a') }))
+    for (let i = 0; i < 2; i++) expect(await sync()).toBe('TypeError')
+    expect(await store.counts()).toMatchObject({ pending: 1 })
+    const [only] = await during(queue.getAll())
+    expect(await only?.request.text()).toBe(left)
+    expect(only?.request.headers.get('authorization')).toBe(change(post('')).headers.get('authorization'))
+    keys.push(only?.request.headers.get('idempotency-key') ?? null)
+    expect([...new Set(keys)]).toEqual([expect.any(String)])
+  })
+
+  test.for([true, false])('S1 one that cannot be put back, a copy: %s, stays as it was', async (isCopy) => {
+    const { open, sync, during } = worker()
+    const refused: string[] = []
+    const onSync = async ({ queue }: { queue: Queue }) => {
+      for (let entry = await queue.shiftRequest(); entry; entry = await queue.shiftRequest()) {
+        const request = isCopy ? entry.request.clone() : entry.request
+        const metadata = { long: 'x'.repeat(5_000) }
+        await queue.unshiftRequest({ request, metadata }).catch(({ code }) => refused.push(code))
+      }
+    }
+    const { queue } = open('orders', { onSync })
+    await during(queue.pushRequest({ request: post('a') }))
+    expect(await sync()).toBe('well')
+    expect(refused).toEqual(['META_TOO_LARGE'])
+    const [left] = await during(queue.getAll())
+    expect(await left?.request.text()).toBe('a')
+  })
+
   test('S1 the worker is killed while it sends: the request is still there, with its key', async () => {
     const { open, sync, during, rest, kill } = worker()
     const keys: (string | null)[] = []

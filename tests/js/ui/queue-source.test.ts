@@ -50,6 +50,27 @@ test('events are told as they come, until that is ended', async () => {
   expect(events).toHaveLength(4)
 })
 
+test.each([
+  [false, 'ben', ['queued']],
+  [true, undefined, ['queued', 'succeeded']],
+])(
+  'with allPrincipals %s it is of the principal %s after a change, and events are, too',
+  async (allPrincipals, of, kinds) => {
+    const { queue, server, clock } = await setup({ principal: 'ann' })
+    const source = queueSource(queue, { allPrincipals })
+    const heard: string[] = []
+    source.listen?.(({ kind, taskId }) => taskId && kind !== 'attempt' && heard.push(kind))
+    const answer = server.hang()
+    await queue.enqueue(ORDERS, POST)
+    await clock.settle()
+    await queue.setPrincipal('ben')
+    answer(200)
+    await clock.settle()
+    expect(heard).toEqual(kinds)
+    expect(source.principal).toBe(of)
+  },
+)
+
 test('it is told of changes, until that is ended', async () => {
   const { queue } = await setup()
   let changes = 0

@@ -7,6 +7,7 @@ import type { ServiceSourceOptions } from '../../../js/ui/inspector/service-call
 import { serviceSource } from '../../../js/ui/inspector/service-source.ts'
 import type { InspectorError } from '../../../js/ui/inspector/source.ts'
 import { onLoopback } from '../../loopback.ts'
+import { stub } from '../setup.ts'
 
 async function setup(options: Partial<ServiceOptions> = {}, more: ServiceSourceOptions = {}) {
   const origin = await onLoopback((_, response) => response.writeHead(503).end())
@@ -230,4 +231,12 @@ test.each<[what: string, fetch: typeof fetch]>([
   await vi.advanceTimersByTimeAsync(30_000)
   await answered
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test.each([
+  ['https://shop.test/a/b', undefined, 'https://shop.test'],
+  ['about:srcdoc', 'https://shop.test/a/b', 'https://shop.test'],
+])('without an address it is the service of the page at %s', (href, baseURI, name) => {
+  stub({ location: new URL(href), document: { baseURI } })
+  expect(serviceSource().name).toBe(name)
 })

@@ -89,6 +89,8 @@ export interface Story {
 }
 
 export interface Where {
+  /** Its binding. @default 'REDRIVE' */
+  readonly queue?: string
   readonly origin: string
   readonly principal?: string | null
   readonly shard?: number
@@ -191,6 +193,8 @@ export class Edge implements AsyncDisposable {
           PLAIN: { className: 'Plain' },
           THROWING: { className: 'Throwing', useSQLite: true },
           SILENT: { className: 'Silent', useSQLite: true },
+          LATE: { className: 'Late', useSQLite: true },
+          LOSSY: { className: 'Lossy', useSQLite: true },
         },
         queueConsumers: ['orders'],
         queueProducers: { ORDERS: 'orders' },

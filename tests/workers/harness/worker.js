@@ -21,7 +21,10 @@ export class Outbox extends RedriveObject {
     ...this.env.OBJECT,
     ...(this.env.TOKEN === undefined ? {} : { credentials: this.#forItsOrigin() }),
     ...(this.env.SIGN === undefined ? {} : { sign: signer(this.env.SIGN) }),
-    onRun: (run) => storyOf(this.ctx).runs.push({ ...run, error: run.error && String(run.error) }),
+    onRun: async (run) => {
+      storyOf(this.ctx).runs.push({ ...run, error: run.error && String(run.error) })
+      storyOf(this.ctx).mayFail('onRun')
+    },
     onDegraded: (report) => storyOf(this.ctx).degraded.push(report),
     onExhausted: ({ error }) => storyOf(this.ctx).dead.push(error.message),
   }
@@ -105,6 +108,25 @@ export class Silent extends DurableObject {
   }
 }
 
+/** Takes its time. */
+export class Late extends RedriveObject {
+  async enqueue(tasks) {
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    return super.enqueue(tasks)
+  }
+}
+
+let losses = 0
+
+/** Has its first tasks on the disk, and is killed before it can say so. */
+export class Lossy extends RedriveObject {
+  async enqueue(tasks) {
+    const taken = await super.enqueue(tasks)
+    if (losses++ < 3) this.ctx.abort('aborted by the test')
+    return taken
+  }
+}
+
 /** As Standard Webhooks defines it, but for milliseconds. */
 function signer(secret) {
   const bytes = new TextEncoder()
@@ -166,10 +188,10 @@ async function call({ calls, options: { token, secret, ...options } = {}, queue 
   }
 }
 
-async function order({ principal, origin, shard, name, method, args = [] }, env) {
-  const id = env.REDRIVE.idFromName(name ?? objectName(principal ?? null, origin, shard))
+async function order({ queue = 'REDRIVE', principal, origin, shard, name, method, args = [] }, env) {
+  const id = env[queue].idFromName(name ?? objectName(principal ?? null, origin, shard))
   try {
-    return { value: (await env.REDRIVE.get(id)[method](...args)) ?? null }
+    return { value: (await env[queue].get(id)[method](...args)) ?? null }
   } catch (error) {
     return { error: told(error) }
   }
@@ -201,6 +223,9 @@ export default withRetry(
       if (pathname === '/module-fetch') {
         ofModule ??= workerFetch({ queue: env.REDRIVE, ctx })
         const work = () => ofModule(`${env.API}/api/orders?intent=module`, { method: 'POST', body: '{}' })
+        const { again } = await request.json()
+        if (again) await work()
+        if (again) await new Promise((resolve) => setTimeout(resolve, again))
         return Response.json(await answer(work).catch((error) => ({ error: told(error) })))
       }
       if (pathname === '/wraps') return Response.json(wraps())

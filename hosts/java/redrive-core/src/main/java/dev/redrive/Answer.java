@@ -30,13 +30,17 @@ public record Answer<A>(int status, Consumer<BiConsumer<? super String, ? super 
     return lines.isEmpty() ? "" : date.append(lines).toString();
   }
 
-  /** Whether it says that it was stored under the request's key, and is given again. */
-  boolean isReplayed() {
-    boolean[] found = {false};
+  /** The first value of a header; null: there is none. */
+  String header(String wanted) {
+    String[] found = {null};
     headers.accept((name, values) -> {
-      boolean says = name.equalsIgnoreCase("idempotent-replayed") || name.equalsIgnoreCase("idempotency-replayed");
-      found[0] |= says && values.contains("true");
+      if (name.equalsIgnoreCase(wanted) && !values.isEmpty()) found[0] = values.get(0);
     });
     return found[0];
+  }
+
+  /** Whether it says that it was stored under the request's key, and is given again. */
+  boolean isReplayed() {
+    return "true".equals(header("idempotent-replayed")) || "true".equals(header("idempotency-replayed"));
   }
 }

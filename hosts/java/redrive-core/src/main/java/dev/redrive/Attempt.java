@@ -12,9 +12,9 @@ import java.util.concurrent.Executor;
 @FunctionalInterface
 public interface Attempt<A> {
   /**
-   * Sends the request. An exception, thrown or in the stage, says that there is no answer: an {@link java.io.IOException} (or one with it as a cause)
-   * that the connection failed, or took too long where its name says Timeout; any other that another attempt would not help. It does not block,
-   * except on the caller's own thread ({@link AttemptContext#onCallersThread()}).
+   * Sends the request, to {@link AttemptContext#uri()}. An exception, thrown or in the stage, says that there is no answer: an
+   * {@link java.io.IOException} (or one with it as a cause) that the connection failed, or took too long where its name says Timeout; any other that
+   * another attempt would not help. It does not block, except on the caller's own thread ({@link AttemptContext#onCallersThread()}).
    */
   CompletionStage<Answer<A>> send(AttemptContext context);
 

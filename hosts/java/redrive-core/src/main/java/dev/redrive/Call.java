@@ -2,6 +2,7 @@ package dev.redrive;
 
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
@@ -14,6 +15,7 @@ final class Call<A> extends CompletableFuture<A> {
   final boolean isDeferrable;
   final double createdAt;
   final double waitUntil;
+  private final Executor delivery;
   private final Consumer<Call<A>> onCancel;
 
   double lane;
@@ -33,12 +35,14 @@ final class Call<A> extends CompletableFuture<A> {
   Answer<A> last;
   Throwable error;
 
-  Call(RetryRequest request, Attempt<A> attempt, boolean isDeferrable, double createdAt, double waitMs, Consumer<Call<A>> onCancel) {
+  Call(RetryRequest request, Attempt<A> attempt, boolean isDeferrable, double createdAt, double waitMs, Executor delivery,
+      Consumer<Call<A>> onCancel) {
     this.request = request;
     this.attempt = attempt;
     this.isDeferrable = isDeferrable;
     this.createdAt = createdAt;
     this.waitUntil = createdAt + waitMs;
+    this.delivery = delivery;
     this.onCancel = onCancel;
   }
 
@@ -47,6 +51,11 @@ final class Call<A> extends CompletableFuture<A> {
     boolean isCancelled = super.cancel(mayInterruptIfRunning);
     if (isCancelled) onCancel.accept(this);
     return isCancelled;
+  }
+
+  /** Whether its caller has cancelled it, or ended it otherwise, as {@code orTimeout} does. */
+  boolean isLeft() {
+    return isDone() && !isDeferred;
   }
 
   /** Until when it may wait for an attempt to start. */
@@ -63,9 +72,16 @@ final class Call<A> extends CompletableFuture<A> {
     taskId = UUID.randomUUID().toString();
   }
 
+  /** Says to the caller that the call goes on alone. */
+  void deliverDeferred(Throwable cause) {
+    delivery.execute(() -> completeExceptionally(new DeferredException(request, taskId, cause)));
+  }
+
   /** Gives the caller what there is. */
   void deliver() {
-    boolean isTaken = !isDeferred && (last != null ? complete(last.value()) : completeExceptionally(error));
-    if (!isTaken && last != null) last.discard().run();
+    delivery.execute(() -> {
+      boolean isTaken = !isDeferred && (last != null ? complete(last.value()) : completeExceptionally(error));
+      if (!isTaken && last != null) last.discard().run();
+    });
   }
 }

@@ -35,7 +35,8 @@ final class Core {
 
   private static final class Carrier extends Thread {
     Carrier(Runnable work) {
-      super(work, "redrive-core");
+      // what the first caller has in its thread locals stays with it
+      super(null, work, "redrive-core", 0, false);
       setDaemon(true);
     }
 

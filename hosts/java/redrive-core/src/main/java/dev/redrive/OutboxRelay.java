@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ThreadLocalRandom;
 import javax.sql.DataSource;
 
 /**
@@ -29,6 +28,10 @@ public final class OutboxRelay implements AutoCloseable {
   /** What is wrong with the task itself, as docs/service.md has it: no other attempt helps. */
   private static final Set<Integer> REFUSALS = Set.of(400, 413, 415, 422);
   private static final int BATCH = 100;
+  /** A task that the service did not take waits for as long again as it has waited, within these. The tasks behind it do not. */
+  private static final long SHORTEST_PAUSE_MS = 1_000;
+  private static final long LONGEST_PAUSE_MS = 60_000;
+  private static final int MOST_DOUBLINGS = 6;
   private static final int MOST_WORDS = 1_000;
 
   private final DataSource source;
@@ -52,8 +55,12 @@ public final class OutboxRelay implements AutoCloseable {
     this.token = token;
     this.interval = interval;
     if (interval.toMillis() < 1) throw new OptionException("interval", "expected 1 ms or longer, got " + interval);
-    // the check of the address is that of any request
-    new RetryRequest("POST", tasks, null, true, 0, null);
+    try {
+      HttpRequest.newBuilder(tasks);
+    } catch (IllegalArgumentException refused) {
+      throw new OptionException("service",
+          "expected an address that the JDK's client can send to, such as http://127.0.0.1:7733 (no host with a '_'), got " + service);
+    }
     thread.setDaemon(true);
   }
 
@@ -80,31 +87,19 @@ public final class OutboxRelay implements AutoCloseable {
           posted = post();
           failures = 0;
         } catch (SQLException | RuntimeException failed) {
-          failures++;
-          if (!isClosed) LOG.log(System.Logger.Level.WARNING, "the outbox was not posted to " + tasks + " and is tried again", failed);
+          failures = Math.min(failures + 1, MOST_DOUBLINGS);
+          if (!isClosed) LOG.log(System.Logger.Level.WARNING, "the outbox could not be read, and is tried again", failed);
         }
-        if (posted == 0) Thread.sleep(failures == 0 ? interval.toMillis() : pauseMs(failures));
+        if (posted == 0) Thread.sleep(failures == 0 ? interval.toMillis() : Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS << failures));
       }
     } catch (InterruptedException closed) {
       // what was not posted stays
     }
   }
 
-  /** The wait of the background policy after so many failures in a row. */
-  private static long pauseMs(int failures) {
-    double[] row = RetryPolicy.background().row();
-    double[] args = new double[row.length + 4];
-    args[0] = failures;
-    args[1] = 1L << 31;
-    args[2] = Integer.toUnsignedLong(ThreadLocalRandom.current().nextInt());
-    args[3] = Double.NaN;
-    System.arraycopy(row, 0, args, 4, row.length);
-    return (long) Core.shared().run(Codes.OP_DELAY, args)[0];
-  }
+  private record Row(String id, String key, String task, long createdAt) {}
 
-  private record Row(String id, String key, String task) {}
-
-  private record Posted(Row row, int status, String problem, Throwable error) {
+  private record Posted(Row row, int status, String problem) {
     boolean isAccepted() {
       return status == 200 || status == 201;
     }
@@ -114,36 +109,28 @@ public final class OutboxRelay implements AutoCloseable {
     }
   }
 
-  /**
-   * Posts a batch: how many tasks have left the outbox or were refused. The rows stay locked meanwhile, so no other relay posts them. An exception: the
-   * database failed, or the service took none for a reason that is not the tasks'.
-   */
+  /** Posts a batch: how many tasks have left the outbox or were refused. The rows stay locked meanwhile, so no other relay posts them. */
   int post() throws SQLException {
-    try (Connection connection = source.getConnection()) {
-      boolean autoCommit = connection.getAutoCommit();
-      connection.setAutoCommit(false);
-      try {
-        List<CompletableFuture<Posted>> posting = claim(connection).stream().map(this::post).toList();
-        List<Posted> ended = posting.stream().map(CompletableFuture::join).toList();
-        for (Posted each : ended) note(connection, each);
-        connection.commit();
-        Posted failed = ended.stream().filter(each -> !each.isAccepted() && !each.isRefused()).findFirst().orElse(null);
-        if (failed != null) throw new IllegalStateException(failed.error != null ? failed.error.toString() : failed.status + " " + failed.problem);
-        return ended.size();
-      } catch (SQLException | RuntimeException failed) {
-        connection.rollback();
-        throw failed;
-      } finally {
-        connection.setAutoCommit(autoCommit);
+    return Outbox.transact(source, connection -> {
+      List<CompletableFuture<Posted>> posting = claim(connection).stream().map(this::post).toList();
+      List<Posted> ended = posting.stream().map(CompletableFuture::join).toList();
+      for (Posted each : ended) note(connection, each);
+      List<Posted> failed = ended.stream().filter(each -> !each.isAccepted() && !each.isRefused()).toList();
+      if (!failed.isEmpty() && !isClosed) {
+        LOG.log(System.Logger.Level.WARNING, "{0} did not take {1} tasks of the outbox, which are posted again: {2}", tasks, failed.size(), failed.get(0).problem);
       }
-    }
+      return ended.size() - failed.size();
+    });
   }
 
   private static List<Row> claim(Connection connection) throws SQLException {
-    String select = "select id, task_key, task from redrive_outbox where refused is null order by created_at limit " + BATCH + " for update skip locked";
+    String select = "select id, task_key, task, created_at from redrive_outbox where refused is null and not_before <= ? order by not_before, created_at limit "
+        + BATCH + " for update skip locked";
     List<Row> rows = new ArrayList<>();
-    try (PreparedStatement statement = connection.prepareStatement(select); ResultSet found = statement.executeQuery()) {
-      while (found.next()) rows.add(new Row(found.getString(1), found.getString(2), found.getString(3)));
+    try (PreparedStatement statement = connection.prepareStatement(select)) {
+      statement.setLong(1, System.currentTimeMillis());
+      ResultSet found = statement.executeQuery();
+      while (found.next()) rows.add(new Row(found.getString(1), found.getString(2), found.getString(3), found.getLong(4)));
     }
     return rows;
   }
@@ -159,24 +146,22 @@ public final class OutboxRelay implements AutoCloseable {
 
   private static Posted posted(Row row, HttpResponse<String> response, Throwable thrown) {
     Throwable error = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
-    if (response == null) return new Posted(row, 0, "", error);
+    if (response == null) return new Posted(row, 0, error.toString());
     String body = response.body();
-    return new Posted(row, response.statusCode(), body.substring(0, Math.min(MOST_WORDS, body.length())), null);
+    return new Posted(row, response.statusCode(), response.statusCode() + " " + body.substring(0, Math.min(MOST_WORDS, body.length())));
   }
 
-  private static void note(Connection connection, Posted posted) throws SQLException {
+  private void note(Connection connection, Posted posted) throws SQLException {
+    Row row = posted.row;
     if (posted.isAccepted()) {
-      try (PreparedStatement statement = connection.prepareStatement("delete from redrive_outbox where id = ?")) {
-        statement.setString(1, posted.row.id);
-        statement.executeUpdate();
-      }
+      Outbox.update(connection, "delete from redrive_outbox where id = ?", row.id);
     } else if (posted.isRefused()) {
-      LOG.log(System.Logger.Level.ERROR, "the service refused task {0} of the outbox: {1} {2}", posted.row.key, posted.status, posted.problem);
-      try (PreparedStatement statement = connection.prepareStatement("update redrive_outbox set refused = ? where id = ?")) {
-        statement.setString(1, posted.status + " " + posted.problem);
-        statement.setString(2, posted.row.id);
-        statement.executeUpdate();
-      }
+      LOG.log(System.Logger.Level.ERROR, "the service refused task {0} of the outbox: {1}", row.key, posted.problem);
+      Outbox.update(connection, "update redrive_outbox set refused = ? where id = ?", posted.problem, row.id);
+    } else if (!isClosed) {
+      long now = System.currentTimeMillis();
+      long pause = Math.max(SHORTEST_PAUSE_MS, Math.min(LONGEST_PAUSE_MS, now - row.createdAt));
+      Outbox.update(connection, "update redrive_outbox set not_before = ? where id = ?", now + pause, row.id);
     }
   }
 }

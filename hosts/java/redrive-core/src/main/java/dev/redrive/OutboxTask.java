@@ -37,7 +37,8 @@ public final class OutboxTask {
     // the check of the address is that of any request
     new RetryRequest(method, target, null, true, 0, null);
     boolean isSecret = !address.equals(Core.shared().transform(Codes.OP_STRIP_SECRETS, address)) || looksSecret(address);
-    if (isSecret) throw new OptionException("target", "expected an address without a secret, and that of " + target.getHost() + " has one; name a credential");
+    String origin = RetryRequest.originOf(target);
+    if (isSecret) throw new OptionException("target", "expected an address without a secret, and that at " + origin + " has one; name a credential");
     return new OutboxTask(Map.of("method", method, "targetUrl", address, "idempotencyKey", UUID.randomUUID().toString()), Map.of());
   }
 

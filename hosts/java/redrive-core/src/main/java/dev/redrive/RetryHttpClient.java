@@ -1,6 +1,7 @@
 package dev.redrive;
 
 import java.io.IOException;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublisher;
@@ -14,7 +15,7 @@ import java.util.concurrent.Flow;
  * java.net.http with retries: {@link #send} and {@link #sendAsync} are those of {@link HttpClient}. A POST, PUT, PATCH or DELETE without an
  * {@code Idempotency-Key} gets a random one. A body whose length is not known beforehand ({@code ofInputStream}, {@code fromPublisher}) may not be there
  * a second time, so its request is sent once. The time limit of an attempt includes the body, unless its handler gives the response earlier, as
- * {@code ofInputStream} does.
+ * {@code ofInputStream} does. Redirects are followed as {@code client} does; where that follows none, deferred calls follow those within their origin.
  */
 public final class RetryHttpClient {
   private final HttpClient client;
@@ -37,7 +38,10 @@ public final class RetryHttpClient {
     return queue.call(described, attempt(keyed(request, described), handler));
   }
 
-  /** Sends a request, and lets the call go on alone where it fails at first: as {@link RetryQueue#callOrDefer}. */
+  /**
+   * Sends a request, and lets the call go on alone where it fails at first: as {@link RetryQueue#callOrDefer}. Do not call it in a transaction, which the
+   * DeferredException may roll back while the call goes on: an {@link Outbox} is for that.
+   */
   public <T> HttpResponse<T> sendOrDefer(HttpRequest request, BodyHandler<T> handler) throws IOException, InterruptedException {
     RetryRequest described = describe(request);
     return await(queue.callOrDefer(described, attempt(keyed(request, described), handler)));
@@ -45,7 +49,9 @@ public final class RetryHttpClient {
 
   private <T> Attempt<HttpResponse<T>> attempt(HttpRequest request, BodyHandler<T> handler) {
     return context -> {
-      CompletableFuture<HttpResponse<T>> sending = client.sendAsync(request, handler);
+      URI uri = context.uri();
+      HttpRequest led = uri.equals(request.uri()) ? request : copyOf(request).uri(uri).build();
+      CompletableFuture<HttpResponse<T>> sending = client.sendAsync(led, handler);
       context.onAbort(() -> sending.cancel(true));
       return sending.thenApply(response -> new Answer<>(response.statusCode(), response.headers().map()::forEach, response, () -> discard(response.body())));
     };
@@ -58,7 +64,11 @@ public final class RetryHttpClient {
 
   private static HttpRequest keyed(HttpRequest request, RetryRequest described) {
     boolean isThere = described.key() == null || request.headers().firstValue(RetryRequest.KEY_HEADER).isPresent();
-    return isThere ? request : HttpRequest.newBuilder(request, (name, value) -> true).setHeader(RetryRequest.KEY_HEADER, described.key()).build();
+    return isThere ? request : copyOf(request).setHeader(RetryRequest.KEY_HEADER, described.key()).build();
+  }
+
+  private static HttpRequest.Builder copyOf(HttpRequest request) {
+    return HttpRequest.newBuilder(request, (name, value) -> true);
   }
 
   /** Gives up a body that no caller reads. Those that are not read from the connection have nothing to give up. */

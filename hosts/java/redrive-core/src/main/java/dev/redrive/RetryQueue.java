@@ -67,7 +67,7 @@ public final class RetryQueue implements AutoCloseable {
   /**
    * Makes a call, and tries it again for as long as its caller waits. The future ends with the answer that counts: a success, a failure that no retry
    * would help, or the last one where the call is given up; without an answer, with the transport's own exception. CircuitOpenException,
-   * QueueFullException, QueueClosedException: nothing was sent. To cancel the future is to leave: nothing is sent after that.
+   * QueueFullException, QueueClosedException: nothing was sent. To cancel the future, or to complete it, is to leave: nothing is sent after that.
    */
   public <A> CompletableFuture<A> call(RetryRequest request, Attempt<A> attempt) {
     return enter(request, attempt, false);
@@ -95,6 +95,7 @@ public final class RetryQueue implements AutoCloseable {
 
   private void close(Throwable cause) {
     List<Runnable> after = new ArrayList<>();
+    int lost = 0;
     synchronized (core) {
       if (isClosed) return;
       isClosed = true;
@@ -102,11 +103,13 @@ public final class RetryQueue implements AutoCloseable {
       disarm.run();
       for (Call<?> call : List.copyOf(calls.values())) {
         AttemptContext running = call.running;
+        if (call.isDeferred) lost++;
         if (running != null && running.end()) after.add(running::abort);
         if (call.last == null && call.error == null) call.error = new QueueClosedException(call.request, cause);
         finish(call, "cancelled", "closed", after);
       }
     }
+    if (lost > 0) LOG.log(System.Logger.Level.ERROR, "queue {0} was closed, and {1} deferred calls with it, which are lost", name, lost);
     after.forEach(Runnable::run);
     ticker.close();
   }
@@ -135,7 +138,8 @@ public final class RetryQueue implements AutoCloseable {
 
   private <A> CompletableFuture<A> enter(RetryRequest request, Attempt<A> attempt, boolean isDeferrable) {
     double now = ticker.now();
-    Call<A> call = new Call<>(request, attempt, isDeferrable, now, waitMs + RetryPolicy.bodyMs(request.bodyBytes()), this::leave);
+    Call<A> call = new Call<>(request, attempt, isDeferrable, now, waitMs + RetryPolicy.bodyMs(request.bodyBytes()), ticker::runFreely,
+        this::leave);
     // of an origin that does well the core knows nothing, so it has nothing against the call
     if (!isClosed && !queue.knows(request.origin())) {
       begin(call, true, true);
@@ -164,7 +168,7 @@ public final class RetryQueue implements AutoCloseable {
 
   private boolean isDeferredUnsent(Call<?> call, double now, List<Runnable> after) {
     if (!isTaken(call, now, Double.NaN)) return false;
-    after.add(() -> call.completeExceptionally(new DeferredException(call.request, call.taskId, null)));
+    after.add(() -> call.deliverDeferred(null));
     run(new Calls(), now, after);
     return true;
   }
@@ -184,31 +188,44 @@ public final class RetryQueue implements AutoCloseable {
   private <A> void begin(Call<A> call, boolean isOwn, boolean isHere) {
     double now = ticker.now();
     AttemptContext context;
+    boolean isOpen;
     synchronized (core) {
       if (call.isOver) return;
       double limitMs = Math.min(queue.rulesOf(call).attemptMs(call.request.bodyBytes()), Math.max(1, call.patience() - now));
-      context = new AttemptContext(++call.attempts, isOwn, isHere, now, limitMs);
+      context = new AttemptContext(call.request.uri(), ++call.attempts, isOwn, isHere, now, limitMs);
       call.running = context;
+      // a queue that has closed since the core let the call in takes no timer any more
+      isOpen = !isClosed;
+      if (isOpen && context.limit() != null) context.disarm = ticker.at(now + limitMs, () -> limitOver(call, context));
     }
-    if (call.isCancelled()) {
-      stop(call, context, OUTCOME_ABORTED, new CancellationException());
-      return;
-    }
-    if (context.limit() != null) context.disarm = ticker.at(now + context.limitMs, () -> limitOver(call, context));
-    CompletionStage<Answer<A>> sending;
-    try {
-      sending = call.attempt.send(context);
-    } catch (Throwable thrown) {
-      sending = CompletableFuture.failedFuture(thrown);
-    }
-    sending.whenComplete((answer, thrown) -> {
+    if (!isOpen) stop(call, context, OUTCOME_ABORTED, new QueueClosedException(call.request, closedBy));
+    else if (call.isLeft()) leave(call);
+    if (context.isOver()) return;
+    send(call, context).whenComplete((answer, thrown) -> {
       if (!context.end()) {
         if (answer != null) answer.discard().run();
         return;
       }
       context.disarm.run();
       Throwable error = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
-      ended(call, context, answer != null ? OUTCOME_RESPONSE : AttemptContext.outcomeOf(error), answer, error);
+      ended(call, context, answer != null ? context.outcome() : AttemptContext.outcomeOf(error), answer, error);
+    });
+  }
+
+  /** Sends a request, and where no caller takes the answer, to where that leads, too. */
+  private <A> CompletionStage<Answer<A>> send(Call<A> call, AttemptContext context) {
+    CompletionStage<Answer<A>> sending;
+    try {
+      sending = call.attempt.send(context);
+    } catch (Throwable thrown) {
+      return CompletableFuture.failedFuture(thrown);
+    }
+    if (!call.isDeferred) return sending;
+    return sending.thenCompose(answer -> {
+      boolean isListed = answer == null || queue.rulesOf(call).fails(answer.status());
+      if (isListed || context.isAborted() || !context.isLedOn(call.request, answer)) return CompletableFuture.completedFuture(answer);
+      answer.discard().run();
+      return send(call, context);
     });
   }
 
@@ -216,18 +233,19 @@ public final class RetryQueue implements AutoCloseable {
   private void limitOver(Call<?> call, AttemptContext context) {
     if (context.isOver()) return;
     double now = ticker.now();
-    double[] until = {0};
+    boolean[] goesOn = {false};
     RetryPolicy rules = queue.rulesOf(call);
     boolean isDefault = rules.hasDefaultLimit() && context.limitMs == rules.attemptMs(call.request.bodyBytes());
     if (context.isOwn && !call.isDeferrable && isDefault) {
       withCore(after -> {
         if (isClosed) return;
         call.lane = queue.lane(call.request.origin());
-        until[0] = queue.lasts(call, now, context.startedAt, answeredAt.getOrDefault(call.request.origin(), 0.0));
+        double until = queue.lasts(call, now, context.startedAt, answeredAt.getOrDefault(call.request.origin(), 0.0));
+        goesOn[0] = until > now;
+        if (goesOn[0]) context.disarm = ticker.at(until, () -> limitOver(call, context));
       });
     }
-    if (until[0] > now) context.disarm = ticker.at(until[0], () -> limitOver(call, context));
-    else stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request));
+    if (!goesOn[0]) stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request));
   }
 
   private void stop(Call<?> call, AttemptContext context, int outcome, Throwable error) {
@@ -246,19 +264,20 @@ public final class RetryQueue implements AutoCloseable {
     }
     if (context.isOwn && isNoNews(call, answer)) {
       report(call, context, new End(outcome, answer.status(), context.startedAt, now, null, false));
-      call.complete(answer.value());
+      call.last = answer;
+      call.deliver();
       return;
     }
     boolean isDone = withCore(after -> {
       call.running = null;
-      call.lane = queue.lane(call.request.origin());
       keep(call, outcome, answer, error, after);
+      call.lane = queue.lane(call.request.origin());
       int status = answer == null ? 0 : answer.status();
       double[] said = queue.said(answer, queue.rulesOf(call), now);
       End end = new End(outcome, status, context.startedAt, now, said, status >= 400 && answer.isReplayed());
       after.add(() -> report(call, context, end));
       boolean isTask = !context.isOwn;
-      if (context.isOwn && !isClosed && !call.isCancelled() && queue.isTransient(call, end)) isTask = isTaken(call, now, context.startedAt);
+      if (context.isOwn && !isClosed && !call.isLeft() && queue.isTransient(call, end)) isTask = isTaken(call, now, context.startedAt);
       if (isTask) {
         settle(call, context, end, after);
       } else {
@@ -315,7 +334,7 @@ public final class RetryQueue implements AutoCloseable {
   /** A deferred call goes on alone: no caller takes its answers. `isFirst`: from now on. */
   private static void goOn(Call<?> call, boolean isFirst, List<Runnable> after) {
     Throwable cause = call.error;
-    if (isFirst) after.add(() -> call.completeExceptionally(new DeferredException(call.request, call.taskId, cause)));
+    if (isFirst) after.add(() -> call.deliverDeferred(cause));
     if (call.last != null) after.add(call.last.discard());
     call.last = null;
   }

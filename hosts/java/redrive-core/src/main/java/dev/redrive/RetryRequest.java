@@ -5,6 +5,8 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * What the queue knows of a request. It never sees the body.
@@ -23,11 +25,12 @@ public record RetryRequest(String method, URI uri, String key, boolean repeatabl
   /** RFC 9110, 9.2.2: the same effect once or several times. */
   private static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "PUT", "DELETE");
   private static final Set<String> KEYED = Set.of("POST", "PUT", "PATCH", "DELETE");
+  /** Scheme, host and port. {@link URI} itself reads no host with an underscore, as services in a network of Docker have. */
+  private static final Pattern PLACE = Pattern.compile("(https?)://(?:.*@)?(\\[.*]|[\\w.-]+)(?::(\\d{0,5}))?");
 
   /** OptionException: the address is not absolute, or not http or https. */
   public RetryRequest {
-    String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
-    if (uri.getHost() == null || !(scheme.equals("http") || scheme.equals("https"))) {
+    if (originOf(uri) == null) {
       throw new OptionException("uri", "expected an absolute address, http or https, got scheme " + uri.getScheme() + " and host " + uri.getHost());
     }
     if (bodyBytes < 0) throw new OptionException("bodyBytes", "expected 0 or more, got " + bodyBytes);
@@ -47,9 +50,17 @@ public record RetryRequest(String method, URI uri, String key, boolean repeatabl
 
   /** Scheme, host and port: the requests to one origin share a circuit, a retry budget and a server's waits. */
   public String origin() {
-    String scheme = uri.getScheme().toLowerCase(Locale.ROOT);
-    int port = uri.getPort() == (scheme.equals("https") ? 443 : 80) ? -1 : uri.getPort();
-    return scheme + "://" + uri.getHost().toLowerCase(Locale.ROOT) + (port < 0 ? "" : ":" + port);
+    return originOf(uri);
+  }
+
+  /** The origin of an address; null: it is not absolute, or not http or https. */
+  static String originOf(URI uri) {
+    String authority = uri.getRawAuthority();
+    Matcher place = PLACE.matcher((uri.getScheme() + "://" + authority).toLowerCase(Locale.ROOT));
+    if (authority == null || !place.matches()) return null;
+    String port = place.group(3);
+    boolean isUsual = port == null || port.isEmpty() || port.equals(place.group(1).equals("https") ? "443" : "80");
+    return place.group(1) + "://" + place.group(2) + (isUsual ? "" : ":" + port);
   }
 
   /** Method and origin, for messages: a path may hold a secret. */

@@ -40,7 +40,20 @@ class OptionsTest {
     assertTrue(unknown.getMessage().startsWith("policy.retries: expected one of [strategy, maxAttempts, "), unknown.getMessage());
     refused("uri: expected an absolute address, http or https, got scheme ftp and host a.test",
         () -> RetryRequest.of("GET", URI.create("ftp://a.test/"), name -> null, true, 0));
+    refused("uri: expected an absolute address, http or https, got scheme null and host null",
+        () -> RetryRequest.of("GET", URI.create("/orders"), name -> null, true, 0));
+    refused("service: expected an address that the JDK's client can send to, such as http://127.0.0.1:7733 (no host with a '_'), got http://my_service:7733",
+        () -> new OutboxRelay(new JdbcDataSource(), URI.create("http://my_service:7733"), null, Duration.ofSeconds(1)));
     refused("interval: expected 1 ms or longer, got PT0S", () -> new OutboxRelay(new JdbcDataSource(), URI.create("http://a.test"), null, Duration.ZERO));
+  }
+
+  @Test
+  @DisplayName("an origin is scheme, host and port, of a host with an underscore, too")
+  void origins() {
+    for (String address : List.of("http://my_service:8080", "https://a.test", "http://[::1]:81")) {
+      assertEquals(address, RetryRequest.of("GET", URI.create(address + "/x?y@z"), name -> null, true, 0).origin());
+    }
+    assertEquals("http://my_service", RetryRequest.of("GET", URI.create("HTTP://ann:secret@My_Service:80"), name -> null, true, 0).origin());
   }
 
   @Test

@@ -30,7 +30,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -78,6 +82,27 @@ class OutboxKillTest {
   void postgres() throws Exception {
     startService();
     run(startPostgres(), List.of("a", "b"));
+  }
+
+  @Test
+  @DisplayName("processes with one PostgreSQL that start at once have one table, and one that starts later waits for no transaction")
+  void starts() throws Exception {
+    DataSource source = KilledChild.source(startPostgres() + "&options=-c%20lock_timeout=2s");
+    Outbox outbox = new Outbox(source);
+    ExecutorService processes = Executors.newFixedThreadPool(8);
+    open.push(processes::shutdownNow);
+    Callable<Void> start = () -> {
+      outbox.createTable();
+      return null;
+    };
+    for (Future<Void> each : processes.invokeAll(Collections.nCopies(8, start))) each.get();
+    try (Connection transaction = source.getConnection()) {
+      transaction.setAutoCommit(false);
+      outbox.add(transaction, OutboxTask.post(URI.create("https://api.test/")));
+      outbox.createTable();
+      transaction.commit();
+    }
+    assertEquals(1, outbox.waiting());
   }
 
   private void run(String url, List<String> writers) throws Exception {

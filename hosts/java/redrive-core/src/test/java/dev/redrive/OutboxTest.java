@@ -7,12 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.concurrent.CountDownLatch;
+import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -98,13 +100,37 @@ class OutboxTest {
   }
 
   @Test
-  @DisplayName("a task stays while the service is away, or takes none for a reason that is not the task's")
+  @DisplayName("a task that the service does not take for now stays, waits before it is posted again, and holds up no other")
   void away() throws Exception {
-    outbox.add(order(1));
-    try (Server service = new Server(Server.statuses(401)); OutboxRelay relay = relay(service)) {
-      assertEquals("401 answer 1", assertThrows(IllegalStateException.class, relay::post).getMessage());
+    outbox.add(order(1).key("bad"));
+    Server.Handler handler = (nth, exchange) -> Server.reply(exchange, exchange.getRequestHeaders().getFirst("Idempotency-Key").equals("bad") ? 500 : 201, "");
+    try (Server service = new Server(handler); OutboxRelay relay = relay(service)) {
+      assertEquals(0, relay.post());
+      outbox.add(order(2));
+      assertEquals(1, relay.post());
+      assertEquals(2, service.visits.size());
     }
     assertEquals(1, outbox.waiting());
+  }
+
+  @Test
+  @DisplayName("on a pool without auto-commit the table is committed, and a task where there is no transaction; where that is not known it is refused")
+  void noAutoCommit() throws SQLException {
+    open.createStatement().execute("drop table redrive_outbox");
+    boolean[] isInTransaction = {false};
+    DataSource pool = (DataSource) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, args) -> {
+      Connection connection = source.getConnection();
+      connection.setAutoCommit(false);
+      return connection;
+    });
+    Outbox own = new Outbox(pool, () -> isInTransaction[0]);
+    own.createTable();
+    own.add(order(1));
+    assertEquals(1, outbox.waiting());
+    isInTransaction[0] = true;
+    own.add(order(2));
+    assertEquals(1, outbox.waiting());
+    assertThrows(IllegalStateException.class, () -> new Outbox(pool).add(order(3)));
   }
 
   @Test

@@ -256,9 +256,12 @@ class RetryHttpClientTest {
   }
 
   @Test
-  @DisplayName("a deferred call goes on after its caller has its answer")
+  @DisplayName("a deferred call goes on after its caller has its answer, and where a redirect within its origin leads")
   void defers() throws Exception {
-    Server server = server(Server.statuses(503, 200));
+    Server server = server((nth, exchange) -> {
+      exchange.getResponseHeaders().set("Location", "/new");
+      Server.reply(exchange, nth == 1 ? 503 : nth == 2 ? 308 : 200, "");
+    });
     CompletableFuture<QueueListener.CallEnd> ended = new CompletableFuture<>();
     RetryQueue queue = RetryQueue.builder().deferredPolicy(RetryPolicy.background().initialDelay(Duration.ofMillis(20))).listener(new QueueListener() {
       @Override
@@ -271,6 +274,8 @@ class RetryHttpClientTest {
     DeferredException deferred = assertThrows(DeferredException.class, () -> client.sendOrDefer(post(server, "order").build(), BodyHandlers.ofString()));
     assertEquals(deferred.taskId(), ended.get().taskId());
     assertEquals("succeeded", ended.get().outcome());
+    assertEquals(200, ended.get().status());
     assertEquals(1, server.visits.stream().map(Server.Visit::key).distinct().count());
+    assertEquals(List.of("/orders order", "/orders order", "/new order"), server.visits.stream().map(visit -> visit.path() + " " + visit.body()).toList());
   }
 }

@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
@@ -28,6 +31,7 @@ import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What follows which answer, on a clock that stands still. */
 class RetryQueueTest {
@@ -247,6 +251,29 @@ class RetryQueueTest {
     assertEquals(List.of("cancelled", "cancelled"), ends.stream().map(QueueListener.CallEnd::outcome).toList());
   }
 
+  @Test
+  @DisplayName("a call whose caller has ended it otherwise, as orTimeout does, is not made again")
+  void endedByCaller() {
+    Script script = new Script(503, 200);
+    CompletableFuture<String> call = queue.call(get(), script);
+    call.completeExceptionally(new TimeoutException());
+    ticker.advance(60_000);
+    assertEquals(1, script.askedAt.size());
+    assertEquals("cancelled", ends.get(0).outcome());
+  }
+
+  @Test
+  @DisplayName("an answer that comes while its caller leaves is given up")
+  void answerToNoCaller() {
+    CompletableFuture<Answer<String>> answer = new CompletableFuture<>();
+    Script script = new Script(answer);
+    CompletableFuture<String> call = queue.call(get(), script);
+    // runs before the queue hears of it
+    call.whenComplete((value, left) -> answer.complete(script.answer(200, Map.of())));
+    call.cancel(true);
+    assertEquals(List.of("200 at 1"), script.discarded);
+  }
+
   /** Lets so many calls fail that the circuit is open beyond doubt. */
   private void openCircuit(RetryQueue queue) {
     for (int i = 0; i < 40; i++) {
@@ -376,6 +403,29 @@ class RetryQueueTest {
     assertEquals(List.of(), ends);
   }
 
+  /** Defers a request of this method whose second attempt is answered so: how the call ends. */
+  private String deferred(String method, int status, String location) {
+    RetryRequest request = RetryRequest.of(method, ORDERS, name -> null, true, 0);
+    failure(queue.callOrDefer(request, new Script(503, asking(status, "Location", location))));
+    ticker.advance(60_000);
+    QueueListener.CallEnd end = ends.remove(0);
+    return end.outcome() + " " + end.reason();
+  }
+
+  @Test
+  @DisplayName("a deferred call that is redirected has not succeeded, unless the redirect answers it; a transport that does not follow ends it")
+  void deferredRedirects() {
+    for (int status : new int[] {307, 308}) assertEquals("exhausted not_retryable", deferred("POST", status, "/new"));
+    for (int status : new int[] {301, 302, 303}) {
+      assertEquals("succeeded null", deferred("POST", status, "/new"));
+      assertEquals("exhausted not_retryable", deferred("GET", status, "/new"));
+      assertEquals("exhausted not_retryable", deferred("POST", status, "https://elsewhere.test/new"));
+      assertEquals("exhausted not_retryable", deferred("POST", status, "no address: %"));
+    }
+    assertEquals("refused", attempts.get(1).outcome());
+    assertEquals("succeeded null", deferred("GET", 304, "/new"));
+  }
+
   @Test
   @DisplayName("a call that is deferred while its circuit is open is not sent before")
   void defersUnsent() {
@@ -399,6 +449,74 @@ class RetryQueueTest {
     assertEquals("gone", failure(running).getMessage());
     assertTrue(script.context.isAborted());
     assertInstanceOf(QueueClosedException.class, failure(queue.call(get(), new Script(200))));
+  }
+
+  @Test
+  @DisplayName("the log says how many deferred calls a queue has closed upon")
+  void closesOnDeferred() {
+    List<String> log = logged();
+    for (int i = 0; i < 2; i++) queue.callOrDefer(get(), new Script(503));
+    queue.call(get(), new Script(503));
+    queue.close();
+    assertEquals(List.of("SEVERE: queue default was closed, and 2 deferred calls with it, which are lost"), log);
+  }
+
+  @Test
+  @DisplayName("a caller at the door of a queue that closes as it is let in is refused by name")
+  void closesAtDoor() {
+    RetryQueue[] closing = {null};
+    RetryQueue other = queue(RetryQueue.builder().policy(RetryPolicy.interactive().maxAttempts(1)).listener(new QueueListener() {
+      @Override
+      public void circuitChanged(String origin, String from, String to) {
+        if (closing[0] != null) closing[0].close();
+      }
+    }));
+    Script script = new Script(503);
+    CompletableFuture<String> last = null;
+    for (int i = 0; i < 40; i++) {
+      last = other.call(get(), script);
+      ticker.advance(1_000);
+    }
+    closing[0] = other;
+    int asked = script.askedAt.size();
+    ticker.advance(10_000);
+    assertEquals(asked, script.askedAt.size());
+    assertInstanceOf(QueueClosedException.class, failure(last));
+  }
+
+  @Test
+  @Timeout(30)
+  @DisplayName("a continuation that waits holds up no other call, and no retry runs in the context of another call's caller")
+  void timers() throws Exception {
+    InheritableThreadLocal<String> user = new InheritableThreadLocal<>();
+    user.set("ann");
+    CountDownLatch over = new CountDownLatch(1);
+    try (RetryQueue real = RetryQueue.builder().wait(Duration.ofMillis(300)).policy(RetryPolicy.interactive().initialDelay(Duration.ofMillis(10)).with("jitterType", "NONE")).build()) {
+      CountDownLatch waiting = new CountDownLatch(1);
+      real.call(get(), new Script(new CompletableFuture<Answer<String>>())).whenComplete((value, error) -> {
+        waiting.countDown();
+        await(over);
+      });
+      waiting.await();
+      Script script = new Script(503, 200);
+      String[] seen = new String[2];
+      String answer = real.call(get(), context -> {
+        seen[context.number() - 1] = user.get();
+        return script.send(context);
+      }).get(10, TimeUnit.SECONDS);
+      assertEquals(List.of("200 at 2", "ann"), List.of(answer, seen[0]));
+      assertNull(seen[1]);
+    } finally {
+      over.countDown();
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Test

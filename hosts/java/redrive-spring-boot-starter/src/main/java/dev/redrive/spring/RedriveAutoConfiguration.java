@@ -28,6 +28,7 @@ import org.springframework.core.task.TaskExecutor;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
 import org.springframework.http.client.ClientHttpRequestInterceptor;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
 
 /** The queue, its executor, and what connects it with Spring's clients, Micrometer, Actuator and JDBC, each where the application has that. */
@@ -44,7 +45,16 @@ public class RedriveAutoConfiguration {
   @Bean(defaultCandidate = false)
   @ConditionalOnMissingBean(name = "redriveTaskExecutor")
   TaskExecutor redriveTaskExecutor(RedriveProperties settings, ObjectProvider<TaskDecorator> decorator) {
-    ThreadPoolTaskExecutor executor = new ThreadPoolTaskExecutor();
+    ClassLoader loader = Thread.currentThread().getContextClassLoader();
+    ThreadPoolTaskExecutor executor = new ThreadPoolTaskExecutor() {
+      @Override
+      public Thread createThread(Runnable work) {
+        // a thread serves the calls of any user, so it inherits the thread locals of none
+        Thread thread = new Thread(getThreadGroup(), work, nextThreadName(), 0, false);
+        thread.setContextClassLoader(loader);
+        return thread;
+      }
+    };
     executor.setThreadNamePrefix("redrive-");
     executor.setCorePoolSize(settings.corePoolSize());
     executor.setMaxPoolSize(settings.maxPoolSize());
@@ -122,13 +132,12 @@ public class RedriveAutoConfiguration {
   @ConditionalOnProperty("redrive.outbox.service")
   @ConditionalOnSingleCandidate(DataSource.class)
   static class Jdbc {
-    /** Its {@code add(task)} is part of the transaction of {@code @Transactional}. */
+    /** Its {@code add(task)} is part of the transaction of {@code @Transactional}; where there is none, it commits by itself. */
     @Bean
     @ConditionalOnMissingBean
     Outbox redriveOutbox(DataSource source, RedriveProperties settings) throws SQLException {
-      Outbox outbox = new Outbox(new TransactionAwareDataSourceProxy(source));
-      if (settings.outbox().createTable()) outbox.createTable();
-      return outbox;
+      if (settings.outbox().createTable()) new Outbox(source).createTable();
+      return new Outbox(new TransactionAwareDataSourceProxy(source), TransactionSynchronizationManager::isActualTransactionActive);
     }
 
     @Bean(initMethod = "start", destroyMethod = "close")

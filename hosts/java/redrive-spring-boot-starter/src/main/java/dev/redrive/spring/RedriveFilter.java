@@ -9,6 +9,7 @@ import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.http.HttpHeaders;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import org.springframework.web.reactive.function.BodyExtractors;
 import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
@@ -48,10 +49,19 @@ public final class RedriveFilter implements ExchangeFilterFunction {
 
   @Override
   public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
-    return Mono.deferContextual(context -> Mono.fromFuture(call(request, next, context)));
+    Mono<Boolean> mayDefer = defers ? isInTransaction().map(isIn -> !isIn) : Mono.just(false);
+    return Mono.deferContextual(context -> mayDefer.flatMap(may -> Mono.fromFuture(call(request, next, context, may))));
   }
 
-  private CompletableFuture<ClientResponse> call(ClientRequest request, ExchangeFunction next, ContextView context) {
+  /** One of this thread, or of Reactor's context. */
+  private static Mono<Boolean> isInTransaction() {
+    Mono<Boolean> ofThread = Mono.fromSupplier(Transactions::isActive);
+    return Transactions.ARE_THERE
+        ? TransactionSynchronizationManager.forCurrentTransaction().map(manager -> manager.isActualTransactionActive()).onErrorResume(none -> ofThread)
+        : ofThread;
+  }
+
+  private CompletableFuture<ClientResponse> call(ClientRequest request, ExchangeFunction next, ContextView context, boolean mayDefer) {
     HttpHeaders headers = request.headers();
     boolean isRepeatable = !request.attributes().containsKey(ONCE);
     long length = Math.max(0, headers.getContentLength());
@@ -59,12 +69,12 @@ public final class RedriveFilter implements ExchangeFilterFunction {
     ClientRequest keyed = described.key() == null ? request
         : ClientRequest.from(request).headers(all -> all.set(RetryRequest.KEY_HEADER, described.key())).build();
     Attempt<ClientResponse> attempt = attempted -> {
-      Mono<Answer<ClientResponse>> sending = next.exchange(keyed).flatMap(RedriveFilter::answer);
+      Mono<Answer<ClientResponse>> sending = next.exchange(ClientRequest.from(keyed).url(attempted.uri()).build()).flatMap(RedriveFilter::answer);
       CompletableFuture<Answer<ClientResponse>> answered = sending.contextWrite(context).toFuture();
       attempted.onAbort(() -> answered.cancel(true));
       return answered;
     };
-    return defers ? queue.callOrDefer(described, attempt) : queue.call(described, attempt);
+    return mayDefer ? queue.callOrDefer(described, attempt) : queue.call(described, attempt);
   }
 
   private static Mono<Answer<ClientResponse>> answer(ClientResponse response) {

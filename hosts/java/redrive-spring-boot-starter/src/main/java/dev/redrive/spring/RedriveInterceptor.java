@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.io.SequenceInputStream;
+import java.net.URI;
 import java.util.concurrent.Executor;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpRequest;
@@ -17,6 +18,7 @@ import org.springframework.http.HttpStatusCode;
 import org.springframework.http.client.ClientHttpRequestExecution;
 import org.springframework.http.client.ClientHttpRequestInterceptor;
 import org.springframework.http.client.ClientHttpResponse;
+import org.springframework.http.client.support.HttpRequestWrapper;
 
 /**
  * Retries the calls of a RestClient or RestTemplate: {@code RestClient.builder().requestInterceptor(redrive)}. Add it last, so that each attempt is no
@@ -44,7 +46,8 @@ public final class RedriveInterceptor implements ClientHttpRequestInterceptor {
 
   /**
    * An interceptor that waits for the first attempt only: where that fails in a way that may pass, the call throws a
-   * {@link dev.redrive.DeferredException} and goes on alone, and the request that made it is answered with a 202.
+   * {@link dev.redrive.DeferredException} and goes on alone, and the request that made it is answered with a 202. In a transaction, which that
+   * exception would roll back while the call goes on, it waits as any other: give the call to an {@link dev.redrive.Outbox} there.
    */
   public RedriveInterceptor orDefer() {
     return new RedriveInterceptor(queue, executor, true);
@@ -55,9 +58,17 @@ public final class RedriveInterceptor implements ClientHttpRequestInterceptor {
     HttpHeaders headers = request.getHeaders();
     RetryRequest described = RetryRequest.of(request.getMethod().name(), request.getURI(), headers::getFirst, true, body.length);
     if (described.key() != null) headers.set(RetryRequest.KEY_HEADER, described.key());
-    Attempt<ClientHttpResponse> attempt = Attempt.blocking(executor, () -> answer(execution.execute(request, body)));
+    Attempt<ClientHttpResponse> attempt = context -> {
+      HttpRequest led = new HttpRequestWrapper(request) {
+        @Override
+        public URI getURI() {
+          return context.uri();
+        }
+      };
+      return Attempt.blocking(executor, () -> answer(execution.execute(led, body))).send(context);
+    };
     try {
-      return RetryHttpClient.await(defers ? queue.callOrDefer(described, attempt) : queue.call(described, attempt));
+      return RetryHttpClient.await(defers && !Transactions.isActive() ? queue.callOrDefer(described, attempt) : queue.call(described, attempt));
     } catch (InterruptedException left) {
       Thread.currentThread().interrupt();
       throw (IOException) new InterruptedIOException("the caller was interrupted, and its call has ended").initCause(left);

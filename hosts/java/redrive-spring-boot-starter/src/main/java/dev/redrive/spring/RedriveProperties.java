@@ -37,6 +37,16 @@ public record RedriveProperties(
     @DefaultValue Map<String, String> policy,
     @DefaultValue Map<String, String> deferredPolicy,
     @DefaultValue Outbox outbox) {
+  public RedriveProperties {
+    expect(corePoolSize >= 0, "corePoolSize", "0 or more", corePoolSize);
+    expect(maxPoolSize >= Math.max(1, corePoolSize), "maxPoolSize", Math.max(1, corePoolSize) + " or more, as corePoolSize is " + corePoolSize, maxPoolSize);
+    expect(queueCapacity >= 0, "queueCapacity", "0 or more", queueCapacity);
+  }
+
+  private static void expect(boolean isSo, String name, String expected, Object got) {
+    if (!isSo) throw new IllegalArgumentException(name + ": expected " + expected + ", got " + got);
+  }
+
   /**
    * Settings of the outbox.
    *
@@ -45,5 +55,10 @@ public record RedriveProperties(
    * @param createTable whether to create the table {@code redrive_outbox} at the start. Default: true
    * @param interval how long to wait before looking again where nothing was to be posted. Default: 1s
    */
-  public record Outbox(String service, String token, @DefaultValue("true") boolean createTable, @DefaultValue("1s") Duration interval) {}
+  public record Outbox(String service, String token, @DefaultValue("true") boolean createTable, @DefaultValue("1s") Duration interval) {
+    public Outbox {
+      boolean isAddress = service == null || service.matches("(?i)https?://[a-z0-9.:\\[\\]-]+(/.*)?");
+      expect(isAddress, "outbox.service", "an address such as http://127.0.0.1:7733 (no host with a '_')", service);
+    }
+  }
 }

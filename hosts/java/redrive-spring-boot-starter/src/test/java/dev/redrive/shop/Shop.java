@@ -9,14 +9,17 @@ import java.net.http.HttpClient;
 import java.sql.SQLException;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.annotation.Bean;
+import org.springframework.http.ResponseEntity;
 import org.springframework.http.client.JdkClientHttpRequestFactory;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.bind.annotation.RestControllerAdvice;
 import org.springframework.web.client.RestClient;
 import org.springframework.web.client.RestTemplate;
 import org.springframework.web.reactive.function.client.WebClient;
@@ -57,6 +60,15 @@ class Shop {
     @PostMapping("/orders")
     String order(@RequestBody String order, @RequestParam URI to) {
       return invoices.post().uri(to).body(order).retrieve().body(String.class);
+    }
+  }
+
+  /** As applications have it. */
+  @RestControllerAdvice
+  static class Errors {
+    @ExceptionHandler
+    ResponseEntity<String> any(Exception error) {
+      return ResponseEntity.internalServerError().body("error");
     }
   }
 

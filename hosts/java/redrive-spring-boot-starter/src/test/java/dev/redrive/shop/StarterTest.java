@@ -7,11 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redrive.DeferredException;
 import dev.redrive.Outbox;
+import dev.redrive.OutboxTask;
 import dev.redrive.RetryQueue;
 import dev.redrive.Server;
 import dev.redrive.Snippets;
 import dev.redrive.spring.RedriveFilter;
+import dev.redrive.spring.RedriveInterceptor;
 import dev.redrive.spring.RedriveMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -26,7 +29,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,7 +40,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.Environment;
+import org.springframework.http.client.JdkClientHttpRequestFactory;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.web.client.HttpClientErrorException;
 import org.springframework.web.client.HttpServerErrorException;
 import org.springframework.web.client.ResourceAccessException;
@@ -62,7 +67,7 @@ class StarterTest {
     service = new Server(Server.statuses(201));
     shop = new SpringApplicationBuilder(Shop.class).properties(
         "server.port=0", "spring.main.banner-mode=off", "logging.level.root=warn", "management.endpoints.web.exposure.include=redrive",
-        "spring.datasource.url=jdbc:h2:mem:shop",
+        "spring.datasource.url=jdbc:h2:mem:shop", "spring.datasource.hikari.auto-commit=false",
         "redrive.policy.initialDelayMs=20", "redrive.policy.maxAttempts=5", "redrive.policy.attemptTimeoutMs=1s", "redrive.deferred-policy.initialDelayMs=20",
         "redrive.outbox.service=" + service.uri(""), "redrive.outbox.interval=10ms").run();
     shop.getBean(JdbcTemplate.class).execute("create table sales (number int primary key)");
@@ -165,7 +170,7 @@ class StarterTest {
   }
 
   private static void until(Condition condition) throws Exception {
-    while (!condition.holds()) LockSupport.parkNanos(1_000_000);
+    while (!condition.holds()) Thread.sleep(1);
   }
 
   @Test
@@ -230,6 +235,40 @@ class StarterTest {
     assertEquals("answer 1", post("/orders?to=" + upstream.uri("/invoices"), "tea").body());
   }
 
+  /** A call that is deferred where its first attempt fails, by each client. */
+  private List<Supplier<String>> deferring() {
+    RestClient client = RestClient.builder().requestFactory(shop.getBean(JdkClientHttpRequestFactory.class))
+        .requestInterceptor(shop.getBean(RedriveInterceptor.class).orDefer()).build();
+    WebClient reactive = WebClient.builder().filter(shop.getBean(RedriveFilter.class).orDefer()).build();
+    return List.of(
+        () -> client.post().uri(upstream.uri("/orders")).body("tea").retrieve().body(String.class),
+        () -> reactive.post().uri(upstream.uri("/orders")).bodyValue("tea").retrieve().bodyToMono(String.class).block());
+  }
+
+  @Test
+  @DisplayName("a deferred call follows a redirect within its origin")
+  void followsRedirects() throws Exception {
+    for (Supplier<String> call : deferring()) {
+      answering((nth, exchange) -> {
+        exchange.getResponseHeaders().set("Location", "/new");
+        Server.reply(exchange, nth == 1 ? 503 : nth == 2 ? 307 : 200, "");
+      });
+      assertThrows(DeferredException.class, call::get);
+      until(() -> upstream.visits.size() == 3);
+      assertEquals("POST /new tea", upstream.visits.get(2).method() + " " + upstream.visits.get(2).path() + " " + upstream.visits.get(2).body());
+      assertEquals(1, keys());
+    }
+  }
+
+  @Test
+  @DisplayName("a call in a transaction, which its deferral would roll back, is not deferred")
+  void transaction() {
+    for (Supplier<String> call : deferring()) {
+      answering(503, 200);
+      assertEquals("answer 2", shop.getBean(TransactionTemplate.class).execute(status -> call.get()));
+    }
+  }
+
   private static HttpResponse<String> post(String path, String body) throws IOException, InterruptedException {
     return HttpClient.newHttpClient().send(HttpRequest.newBuilder(address(path)).POST(HttpRequest.BodyPublishers.ofString(body)).build(),
         HttpResponse.BodyHandlers.ofString());
@@ -263,13 +302,15 @@ class StarterTest {
   }
 
   @Test
-  @DisplayName("a task of the outbox exists if and only if its @Transactional method commits")
+  @DisplayName("a task of the outbox exists if and only if its @Transactional method commits; where there is none, it commits by itself")
   void outbox() throws Exception {
     Shop.Sales sales = shop.getBean(Shop.Sales.class);
     assertThrows(IllegalStateException.class, () -> sales.sell(1, true));
     sales.sell(2, false);
     until(() -> shop.getBean(Outbox.class).waiting() == 0);
-    assertEquals(List.of("sale-2"), service.visits.stream().map(Server.Visit::key).toList());
+    shop.getBean(Outbox.class).add(OutboxTask.post(URI.create("https://api.test/sales")).key("alone"));
+    until(() -> service.visits.size() > 1);
+    assertEquals(List.of("sale-2", "alone"), service.visits.stream().map(Server.Visit::key).toList());
     assertEquals(1, shop.getBean(JdbcTemplate.class).queryForObject("select count(*) from sales", Integer.class));
   }
 

@@ -3,6 +3,7 @@ package dev.redrive.spring;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -38,6 +39,14 @@ class ConfigurationTest {
   }
 
   @Test
+  @DisplayName("a thread of the executor inherits nothing of the caller for which it is started")
+  void threads() {
+    InheritableThreadLocal<String> user = new InheritableThreadLocal<>();
+    user.set("ann");
+    runner.run(context -> assertNull(context.getBean("redriveTaskExecutor", ThreadPoolTaskExecutor.class).submit(user::get).get()));
+  }
+
+  @Test
   @DisplayName("the executor takes the place of no other: who asks for any gets that of Spring Boot")
   void otherExecutors() {
     runner.run(context -> {
@@ -60,6 +69,12 @@ class ConfigurationTest {
     refused("redrive.policy.maxAttempts=0", "policy.maxAttempts: expected a whole number, 1..=1000000, got 0");
     refused("redrive.policy.colour=red", "policy.colour: expected one of ");
     refused("redrive.wait=0s", "wait: expected 1 ms to ");
+    refused("redrive.core-pool-size=32", "maxPoolSize: expected 32 or more, as corePoolSize is 32, got 24");
+    refused("redrive.max-pool-size=0", "maxPoolSize: expected 6 or more, as corePoolSize is 6, got 0");
+    refused("redrive.queue-capacity=-1", "queueCapacity: expected 0 or more, got -1");
+    for (String address : List.of("127.0.0.1:7733", "localhost:7733", "http://my_service:7733")) {
+      refused("redrive.outbox.service=" + address, "outbox.service: expected an address such as http://127.0.0.1:7733 (no host with a '_'), got " + address);
+    }
   }
 
   private void refused(String setting, String message) {
