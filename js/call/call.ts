@@ -46,7 +46,7 @@ export interface Call {
   readonly origin: string
   /** The principal who made it; another may be signed in when it is repeated (S16). */
   principal: string | null
-  /** That principal, where it is yet to be learnt: awaited before anything else is done with the call. */
+  /** That principal, where it is yet to be learnt. */
   readonly whose?: LearntPrincipal | undefined
   /** Lower-case names and values as sent, the key's header among them. */
   readonly headers: Headers
@@ -99,7 +99,7 @@ export interface Call {
   readonly own?: OwnSending | undefined
 }
 
-/** The principal of a call, once it is known or soon; `known`: once it is known. */
+/** The principal of a call, soon: for its first attempt. `known`: for its task, however long that takes. */
 export type LearntPrincipal = Promise<string | null> & { readonly known: Promise<string | null> }
 
 /** An attempt that has not ended. */

@@ -88,6 +88,7 @@ export async function firstAttempt(call: Call, parting: Parting, host: QueueCont
 }
 
 async function openFor(call: Call, host: QueueContext, core: Loader): Promise<TaskManager | undefined> {
+  if (call.whose) call.principal = await call.whose.known
   const manager = await core.open()
   // given before the checks had come: before it becomes a task
   if (manager) host.checks?.early?.(call, host)

@@ -248,14 +248,14 @@ export class RetryQueue implements AsyncDisposable {
    */
   async setPrincipal(principal: string | null, options: SwitchOptions = {}): Promise<void> {
     this.#assertOpen()
-    const core = this.#core
+    const { durable } = this.#host.settings
     const tell = async (from: string | null, purge: boolean) => {
       const to = this.#host.principal
-      const manager = await (this.#host.settings.durable ? core.open() : core.starting)
+      const manager = await (durable ? this.#core.open() : this.#core.starting)
       // closed, and the login took longer than its drainMs
       if (manager?.runner.stopped) this.#assertOpen()
       if (manager) return manager.setPrincipal(from, to, purge)
-      if (this.#host.settings.durable) announce(this.#host)
+      if (durable) announce(this.#host)
       if (purge) await this.#acting()
     }
     this.#switched = switchPrincipal(principal, options, this.#host, tell)

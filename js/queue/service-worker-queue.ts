@@ -46,7 +46,7 @@ export class RetryQueue extends Queue {
     if (!following || principal !== undefined) return
     host.whose = () => {
       const known = following.learn().then(() => host.principal)
-      // a store that is blocked holds up no first attempt for long, and what is kept waits for it
+      // a store that is blocked holds up no first attempt for long; a task waits until it is known
       const soon = within(clock, LOOK_MS, '', known).catch(() => host.principal)
       return Object.assign(soon, { known })
     }

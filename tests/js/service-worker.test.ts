@@ -242,6 +242,23 @@ test('a store that is blocked holds up no first attempt for long', async () => {
   expect([answer.value?.status, server.hits]).toEqual([200, 1])
 })
 
+test('S16 a call that was sent before it was known whose it is becomes a task of the one who is there', async () => {
+  const { clock, store, server, worker, principals } = await shared()
+  let tell = () => {}
+  const asked = new Promise<{ principal: string }>((resolve) => {
+    tell = () => resolve({ principal: 'ann' })
+  })
+  principals.current = () => asked
+  server.reply(503)
+  const answer = watch(worker().fetch(ORDERS, POST))
+  await clock.advance(3_000)
+  expect([answer.state, server.hits]).toEqual(['pending', 1])
+  tell()
+  await clock.settle()
+  const { tasks } = await store.list({ limit: 2 })
+  expect(tasks.map(({ principal }) => principal)).toEqual(['ann'])
+})
+
 test('never names anybody: that is for pages to do', async () => {
   const { clock, worker, principals } = await shared('ann', 'ben')
   await principals.switchTo('ann')
