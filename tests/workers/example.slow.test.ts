@@ -29,13 +29,13 @@ test('wrangler dev: an order that the API refuses for a while is accepted, and d
   expect((await api.saw('tea'))?.keys).toHaveLength(1)
 })
 
-test('wrangler dev: an order that the API takes is answered by it, and one that nobody has placed is not there', async () => {
+test('wrangler dev: an order that the API takes is answered by it, and one that was not placed is not there', async () => {
   using project = exampleProject()
   await using dev = await wranglerDev(project, { API: api.orders('coffee'), API_TOKEN: 'any' })
   const answer = await fetch(`${dev.url}/orders`, order('{"coffee":1}'))
   expect([answer.status, await answer.json()]).toEqual([200, { intent: 'coffee', effect: 1 }])
-  expect((await fetch(`${dev.url}/orders/nobody`)).status).toBe(404)
-  const asked = [fetch(`${dev.url}/orders`), fetch(`${dev.url}/orders/nobody`, { ...order('{}'), method: 'PUT' })]
+  expect((await fetch(`${dev.url}/orders/unknown`)).status).toBe(404)
+  const asked = [fetch(`${dev.url}/orders`), fetch(`${dev.url}/orders/unknown`, { ...order('{}'), method: 'PUT' })]
   for (const unknown of await Promise.all(asked))
     expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining('GET /orders/:taskId')])
 })

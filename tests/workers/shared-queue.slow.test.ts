@@ -80,7 +80,7 @@ export default {
 }
 `
 
-test('a request has its own tasks, whatever others ask meanwhile, and waits in idle() for no call of theirs', async () => {
+test('a request has its own tasks, whatever others ask meanwhile, and waits in idle() for its own calls alone', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': apart })
   const miniflare = workerd(await workerModules(project.folder))
