@@ -17,15 +17,20 @@ const NOTHING: { readonly [K in keyof DeadLetters]: unknown } = {
 
 type Method = (...given: unknown[]) => unknown
 
-/** `find` gives undefined where there is no manager, and starts one for a question `about` something; `running` starts one, or rejects. */
+/**
+ * `find` gives undefined where there is no manager, and starts one for a question `about` something; `acting` does so where no store may hold tasks;
+ * `running` starts one, or rejects.
+ */
 export function deadLettersOf(
   find: (about: unknown) => Promise<TaskManager | undefined>,
+  acting: (about: unknown) => Promise<TaskManager | undefined>,
   running: () => Promise<TaskManager>,
 ): DeadLetters {
   const methods = Object.entries(NOTHING).map(([name, nothing]) => [
     name,
     async (...given: unknown[]) => {
-      const manager = await (nothing === undefined ? running() : find(given.length || undefined))
+      const about = given.length || undefined
+      const manager = await (nothing === undefined ? running() : nothing === 0 ? acting(about) : find(about))
       const deadLetters = manager?.deadLetters as unknown as Record<string, Method> | undefined
       return deadLetters ? (deadLetters[name] as Method)(...given) : nothing
     },

@@ -79,6 +79,7 @@ export class RetryQueue implements AsyncDisposable {
     }
     this.deadLetters = deadLettersOf(
       (about) => this.#manager(about),
+      (about) => this.#acting(about),
       () => this.#running(),
     )
     // libraries take it as a function of its own: `new Client({ fetch: queue.fetch })`
