@@ -28,9 +28,12 @@ if (!(rounds >= 1)) throw new Error('--rounds takes a number of at least 1')
 const names = Object.keys(contestants)
 const seconds = orLess(values.seconds.split(',').map(Number), [1])
 const kinds = orLess(['closed', '503', 'hang'], ['closed'])
+/** How long each answer of a slow server takes, in seconds. */
+const SLOW_S = 15
 const arrivals = orLess(['steady', 'bursts'], ['steady'])
 const worlds = kinds
   .flatMap((kind) => seconds.flatMap((awayS) => arrivals.map((arrival) => ({ kind, awayS, arrival }))))
+  .concat(orLess(['one', 'steady'], []).map((arrival) => ({ kind: 'slow', awayS: SLOW_S, arrival })))
   .map((world) => ({ ...world, name: `${world.kind}, ${world.awayS} s, ${world.arrival}` }))
   .filter(({ name }) => name.includes(values.only))
 
@@ -46,7 +49,9 @@ for (const world of worlds) {
   const runs = names.map(() => [])
   for (let round = 0; round < rounds; round++) {
     // two at a time, each with a server of its own: they wait more than they work
-    const results = await inPairs(names, (name) => run({ ...world, name, calls: orLess(1_000, 60) }))
+    const results = await inPairs(names, (name) =>
+      run({ ...world, name, calls: world.arrival === 'one' ? 1 : orLess(1_000, 60) }),
+    )
     results.forEach((result, i) => {
       runs[i].push(result)
     })
@@ -80,7 +85,7 @@ for (const { what, reached, said } of [...judged].sort((a, b) => Number(a.reache
 console.log()
 for (const name of names) note(`${name}: ${contestants[name].how}`)
 note(
-  'closed: its port is. hang: it is stopped, and answers what it has accepted once it goes on. A call that has no end 45 s after',
+  'closed: its port is. hang: it is stopped, and answers what it has accepted once it goes on. slow: each answer takes so long, for good. A call that has no end 45 s after',
 )
 note(
   'the last was made counts as an error. Requests in vain: those refused, answered 503, or sent while it was stopped.',

@@ -127,6 +127,7 @@ fn ask(queue: &mut Queue, op: Op, args: Args<'_>) -> Option<f64> {
         Op::Circuit => f64::from(queue.circuit(args.u32(0), args.ms(1)).code()),
         Op::EndsWait => truth(queue.ends_wait(args.u32(0), args.ms(1))),
         Op::Lasts => queue.lasts(args.ms(0), args.u32(1), args.u32(2), &args.long()).to_f64(),
+        Op::Extends => queue.extends(args.ms(0), args.u32(1), args.ms(2), args.ms(3)).to_f64(),
         Op::HeldUntil => queue.held_until(args.u32(0), args.ms(1)).map_or(0.0, Millis::to_f64),
         Op::ShutUntil => queue.shut_until(args.ms(1), args.u32(0)).map_or(0.0, Millis::to_f64),
         Op::Room => f64::from(queue.room(args.ms(0), args.u32(1))),

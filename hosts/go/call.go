@@ -136,8 +136,8 @@ func isSendable(request *http.Request) bool {
 	return strings.EqualFold(request.URL.Scheme, "http") || strings.EqualFold(request.URL.Scheme, "https")
 }
 
-// attempt sends the request once, and waits for the headers of its answer for as long as its policy and its caller allow.
-func (c *call) attempt(ctx context.Context) finished {
+// attempt sends the request once, and waits for the headers of its answer for as long as its policy and its caller allow. t: nil for its first.
+func (c *call) attempt(ctx context.Context, t *task) finished {
 	c.number++
 	e := finished{began: c.queue.now(), delay: notGiven, limit: notGiven}
 	body := c.request.Body
@@ -151,7 +151,7 @@ func (c *call) attempt(ctx context.Context) finished {
 	attemptCtx, cancel := context.WithCancelCause(numbered{ctx, c.number})
 	request := c.request.WithContext(attemptCtx)
 	request.Header, request.Body = c.header, body
-	limit := c.limit(ctx, e.began, cancel)
+	limit := c.limit(ctx, t, e.began, cancel)
 	response, err := c.send(request)
 	isLate := limit != nil && c.queue.limits.take(limit)
 	e.took = c.queue.now() - e.began
@@ -183,16 +183,16 @@ func (c *call) attempt(ctx context.Context) finished {
 }
 
 // limit has an attempt end when its time is up. nil: its context ends it sooner, or nothing does.
-func (c *call) limit(ctx context.Context, began float64, cancel context.CancelCauseFunc) *limit {
+func (c *call) limit(ctx context.Context, t *task, began float64, cancel context.CancelCauseFunc) *limit {
 	limitMs := math.Min(c.policy.attemptLimitMs(c.bytes), math.Max(1, c.waitUntil-began))
 	if math.IsInf(limitMs, 1) {
 		return nil
 	}
 	l := &limit{number: c.number, duration: time.Duration(math.Min(limitMs, milliseconds(longestSleep))) * time.Millisecond, cancel: cancel}
 	l.at = time.Now().Add(l.duration)
-	if c.number == 1 && !c.isDeferrable && math.IsNaN(c.policy.timeoutMs) && limitMs == c.policy.attemptLimitMs(c.bytes) {
+	if (t != nil || !c.isDeferrable) && math.IsNaN(c.policy.timeoutMs) && limitMs == c.policy.attemptLimitMs(c.bytes) {
 		l.lasts = func() time.Time {
-			return time.Now().Add(time.Duration(c.queue.lasts(c, began)-c.queue.now()) * time.Millisecond)
+			return time.Now().Add(time.Duration(c.queue.lasts(c, t, began, limitMs)-c.queue.now()) * time.Millisecond)
 		}
 	}
 	if deadline, isThere := ctx.Deadline(); isThere && !deadline.After(l.at) {

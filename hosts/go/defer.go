@@ -48,7 +48,7 @@ func (c *call) deferred(ctx context.Context) (*http.Response, error) {
 	var e finished
 	var first *finished
 	if !isAway {
-		e, first = c.attempt(ctx), &e
+		e, first = c.attempt(ctx, nil), &e
 		if !c.queue.judge(c, first) {
 			return e.response, e.err
 		}
@@ -191,7 +191,7 @@ func (c *call) goOn(t *task) {
 	ctx, cancel := context.WithCancel(c.request.Context())
 	defer cancel()
 	defer context.AfterFunc(c.queue.context, cancel)()
-	e := c.attempt(ctx)
+	e := c.attempt(ctx, t)
 	drop(e.response)
 	c.queue.settle(c, t, &e)
 }

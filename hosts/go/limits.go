@@ -105,6 +105,7 @@ func (s *limits) end(l *limit, until time.Time) {
 		return
 	}
 	if until.After(time.Now()) {
+		l.duration += until.Sub(l.at)
 		l.at = until
 		return
 	}

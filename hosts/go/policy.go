@@ -34,7 +34,8 @@ type Policy struct {
 	// TotalBudget: no attempt is made that could not end within it. Default: KeyTTL, and at most that.
 	TotalBudget time.Duration
 	// AttemptTimeout is the time limit of one attempt, up to the headers of its answer. Negative: none. Default: 10 s, and the time that
-	// the body takes at 50 KB/s; while a server answers no call at all, first attempts stay longer, up to the caller's wait.
+	// the body takes at 50 KB/s; while a server answers no call at all, first attempts stay longer, up to the caller's wait, and
+	// an attempt that follows one without an answer has twice as long.
 	AttemptTimeout time.Duration
 	// MaxRetryAfter is the longest wait that a server may ask for. Default: a day.
 	MaxRetryAfter time.Duration

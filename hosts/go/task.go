@@ -267,12 +267,16 @@ func (q *Queue) hear(c *call, e *finished) {
 	q.look()
 }
 
-// lasts is until when a caller's own attempt goes on, whose limit is over: its server answers no call. 0: it is given up.
-func (q *Queue) lasts(c *call, began float64) float64 {
+// lasts is until when an attempt goes on whose limit is over: a first one, t nil, since its server answers no call, another since one before
+// it had no answer. 0: it is given up.
+func (q *Queue) lasts(c *call, t *task, began, limitMs float64) float64 {
 	q.lock()
 	defer q.unlock()
 	if q.ended != nil {
 		return 0
+	}
+	if t != nil {
+		return q.core.ask(opExtends, q.now(), t.handle, began, limitMs)[0]
 	}
 	return q.core.ask(opLasts, q.now(), q.laneOf(c.origin).handle, c.policy.handle, c.flags, began, q.answeredAt[c.origin], c.waitUntil)[0]
 }

@@ -80,7 +80,7 @@ func (c *call) await(ctx context.Context) (*http.Response, error) {
 		closeBody(c.request)
 		return nil, err
 	}
-	e := c.attempt(ctx)
+	e := c.attempt(ctx, nil)
 	if !c.queue.judge(c, &e) {
 		return e.response, e.err
 	}
@@ -95,7 +95,7 @@ func (c *call) await(ctx context.Context) (*http.Response, error) {
 		if action != 0 {
 			break
 		}
-		e = c.attempt(ctx)
+		e = c.attempt(ctx, t)
 		waits = c.queue.settle(c, t, &e)
 	}
 	return e.response, e.err

@@ -228,6 +228,28 @@ func TestIdleOriginsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestAnAttemptAfterOneWithoutAnAnswerHasTwiceItsLimit(t *testing.T) {
+	for _, limit := range []time.Duration{0, 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			base := &script{handle: func(_ int, request *http.Request) (*http.Response, error) {
+				select {
+				case <-time.After(15 * time.Second):
+					return answer(200), nil
+				case <-request.Context().Done():
+					return nil, context.Cause(request.Context())
+				}
+			}}
+			request, _ := http.NewRequest("GET", "http://api.test/", nil)
+			response, err := (&Transport{Queue: newQueue(t, Options{Policy: Policy{AttemptTimeout: limit}}), Base: base}).RoundTrip(request)
+			if limit == 0 && (err != nil || response.StatusCode != 200 || base.count() != 2) {
+				t.Errorf("%v, %v after %d attempts", response, err, base.count())
+			} else if limit != 0 && (err == nil || base.count() != 3) {
+				t.Errorf("with a limit: %v, %v after %d attempts", response, err, base.count())
+			}
+		})
+	}
+}
+
 func TestAServerThatAnswersNoOneFindsEachRequestOnceWhenItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goesOn := time.Now().Add(20 * time.Second)

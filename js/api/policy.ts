@@ -95,7 +95,7 @@ export interface RetryPolicy {
   readonly retryNetworkErrors?: boolean
   /** Retry after an attempt without an answer in time: `attemptTimeoutMs`, or a limit of the transport. @default true */
   readonly retryTimeouts?: boolean
-  /** The time limit of one attempt, up to the headers of its answer, in milliseconds; 0: none. An attempt that has begun has all of it, even beyond `totalBudgetMs`. Where none is given, outside pages, the first attempt of an awaited call stays as long as its server answers no one. @default 10_000, and the time that the request's body needs at 50 KB/s */
+  /** The time limit of one attempt, up to the headers of its answer, in milliseconds; 0: none. An attempt that has begun has all of it, even beyond `totalBudgetMs`. Where none is given, outside pages, the first attempt of an awaited call stays as long as its server answers no one. @default 10_000, and the time that the request's body needs at 50 KB/s; twice that for an attempt that follows one without an answer */
   readonly attemptTimeoutMs?: number
   /** How long one attempt is expected to take, in milliseconds, to see if it fits the budget. @default a moving average */
   readonly estimatedCallMs?: number

@@ -105,7 +105,8 @@ export function limitOf({ timeoutMs }: Call, leftMs: number): number {
 
 /** The reason that an attempt is aborted with when its limit is over. */
 export function tooLong(call: Call, timeoutMs: number, attemptNumber = 1): DOMException {
-  const limit = timeoutMs === call.timeoutMs ? 'its attemptTimeoutMs' : 'what was left of waitMs'
+  const more = timeoutMs - (call.timeoutMs || FOREVER)
+  const limit = more < 0 ? 'what was left of waitMs' : `${more ? 'more than ' : ''}its attemptTimeoutMs`
   return timeoutError(`attempt ${attemptNumber} had no answer within ${timeoutMs} ms, ${limit}`)
 }
 

@@ -117,6 +117,10 @@ export type CallRequest = Pick<
 /** The parts of a call that are known once its body has been read. */
 export type CallContent = Pick<Call, 'hasBody' | 'bytes' | 'transport'>
 
+/** Whether an attempt has all of its limit, and nothing was said about that. An adapter may have said it. */
+export const isDefaultLimit = ({ policy, timeoutMs, bytes }: Call, limitMs: number): boolean =>
+  policy.attemptTimeoutMs === undefined && limitMs === timeoutMs && limitMs === ATTEMPT_MS + bodyMs(bytes)
+
 /**
  * Makes a call of a request that an adapter has read. Principal and key are those of this moment, and the key is in
  * `request.headers` on return; the function returned completes the call once its body has been read.

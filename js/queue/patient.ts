@@ -4,24 +4,24 @@
  */
 
 import type { AttemptClock } from '../call/attempt.ts'
-import type { Call } from '../call/call.ts'
+import { type Call, isDefaultLimit } from '../call/call.ts'
 import type { Answer } from '../call/transport.ts'
 import { FLAG_REPLAYABLE, OP_LASTS } from '../core/codes.ts'
-import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
 import { keepContext, OUTSIDE } from '../platform/async-context.ts'
 import { FOREVER, systemClock, timeoutError } from '../platform/clock.ts'
 import { isPage } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { type Loader, loadCore, type MakeLoader } from './core-loader.ts'
 
-/** Origins whose answers are counted. */
+/** Origins whose answers are noted. */
 const MOST_ORIGINS = 1_000
 /** An attempt whose limit is over waits for the core no longer than this, in ms of real time, whatever the clock. */
 const LOADING_MS = 500
 
 /** The answers of one origin, whether or not the core hears of them. */
 interface Answers {
-  count: number
+  /** When the last one came; 0: there was none. */
+  lastAt: number
 }
 
 /** Loads the core, has it asked before a first attempt is given up, and each task sent in the context of its call. */
@@ -32,7 +32,7 @@ export const patientLoader: MakeLoader = (source, host) => {
     const known = byOrigin.get(origin)
     if (known) return known
     if (byOrigin.size >= MOST_ORIGINS) byOrigin.clear()
-    const answers = { count: 0 }
+    const answers = { lastAt: 0 }
     byOrigin.set(origin, answers)
     return answers
   }
@@ -50,8 +50,6 @@ class PatientClock implements AttemptClock {
   readonly #answers: Answers
   readonly #call: Call
   readonly #createdAt: number
-  /** The count as the attempt began. */
-  readonly #before: number
   #disarm = (): void => {}
   #isEnded = false
 
@@ -61,18 +59,17 @@ class PatientClock implements AttemptClock {
     this.#answers = answers
     this.#call = call
     this.#createdAt = createdAt
-    this.#before = answers.count
   }
 
   after(limitMs: number, onLimit: (reason?: DOMException) => void): (answer: Answer | null) => void {
     this.#disarm = this.#host.settings.clock.after(limitMs, () => {
-      if (limitMs !== this.#call.timeoutMs || !hasDefault(this.#call)) onLimit()
+      if (!isDefaultLimit(this.#call, limitMs) || this.#call.options.mode === 'defer') onLimit()
       else void this.#look(this.#host.now() - limitMs, false, onLimit)
     })
     return (answer) => {
       this.#isEnded = true
       this.#disarm()
-      if (answer) this.#answers.count++
+      if (answer) this.#answers.lastAt = this.#host.now()
     }
   }
 
@@ -98,17 +95,12 @@ class PatientClock implements AttemptClock {
     const { principal, origin, policy, replayable, waitMs, options } = this.#call
     const at = host.now()
     const flags = replayable ? FLAG_REPLAYABLE : 0
-    const answeredAt = this.#answers.count === this.#before ? 0 : at
     const leavesAt = Math.min(this.#createdAt + waitMs, options.expiresAt ?? FOREVER)
     const ask = (handle: number) =>
-      core.send(OP_LASTS, at, lanes.of(principal, origin), handle, flags, startedAt, answeredAt, leavesAt)
+      core.send(OP_LASTS, at, lanes.of(principal, origin), handle, flags, startedAt, this.#answers.lastAt, leavesAt)
     return runner.guard(() => policies.with(policy, ask)) ?? 0
   }
 }
-
-/** Whether nothing is said about the time of an attempt, and its caller waits for it. An adapter may have said it. */
-const hasDefault = ({ policy, timeoutMs, bytes, options }: Call): boolean =>
-  policy.attemptTimeoutMs === undefined && timeoutMs === ATTEMPT_MS + bodyMs(bytes) && options.mode !== 'defer'
 
 function inTime(core: Loader): Promise<Loader['opened']> {
   return new Promise((resolve) => {

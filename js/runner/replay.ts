@@ -5,10 +5,11 @@
  */
 
 import { type AttemptPlan, isTimeout, outcomeOf, tooLong } from '../call/attempt.ts'
-import type { Call } from '../call/call.ts'
+import { type Call, isDefaultLimit } from '../call/call.ts'
 import { outcomeOfAnswer, repeatableOf } from '../call/fetch-repeat.ts'
 import type { Finished, RepeatAnswer, Repeatable } from '../call/transport.ts'
-import { OUTCOME_TIMED_OUT } from '../core/codes.ts'
+import type { Calls } from '../core/calls.ts'
+import { OP_EXTENDS, OUTCOME_TIMED_OUT } from '../core/codes.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { bothSignals, whenAborted } from '../platform/abort.ts'
 import { type Clock, FOREVER } from '../platform/clock.ts'
@@ -18,11 +19,14 @@ import type { Task } from '../tasks/task.ts'
 const ON_ITS_WAY_MS = 1_000
 
 /** The part of the runner that a replay needs. */
-interface ReplayPorts {
+export interface ReplayPorts {
   readonly host: {
     readonly now: () => number
     readonly settings: Pick<Settings, 'clock'> & Partial<Pick<Settings, 'idempotency'>>
   }
+  readonly core: Pick<Calls, 'call'>
+  guard<T>(work: () => T): T | undefined
+  /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
 }
 
@@ -93,7 +97,7 @@ export class Replay implements AttemptPlan {
     const { caller, timeoutMs } = this
     this.#done = done
     this.#startedAt = now
-    if (timeoutMs < FOREVER) this.#disarm = this.clock.after(timeoutMs, () => this.#tooLong())
+    if (timeoutMs < FOREVER) this.#disarm = this.clock.after(timeoutMs, () => this.#limitOver())
     this.transport.send(this).then(
       (answer) => this.#answered(answer),
       (error) => {
@@ -118,6 +122,21 @@ export class Replay implements AttemptPlan {
     // a moment later while the answer is still wanted
     if (this.caller?.aborted || isTimeout(reason)) this.#over(reason)
     else this.#disarm = this.clock.after(ON_ITS_WAY_MS, () => this.#over(reason))
+  }
+
+  #limitOver(): void {
+    const { call, timeoutMs, task } = this
+    const { core, host } = this.#ports
+    const now = host.now()
+    const until = isDefaultLimit(call, timeoutMs)
+      ? this.#ports.guard(() => core.call(OP_EXTENDS, now, task.slot, this.#startedAt, timeoutMs))
+      : 0
+    if (!until || until <= now) {
+      this.#tooLong()
+      return
+    }
+    this.timeoutMs = until - this.#startedAt
+    this.#disarm = this.clock.after(until - now, () => this.#tooLong())
   }
 
   #tooLong(): void {

@@ -24,17 +24,15 @@ import { tellMaybeCors } from './cors.ts'
 import { askFor, giverFor, remedyFor } from './credentials.ts'
 import { HOOK_MS } from './questions.ts'
 import { tellPage } from './redirected-page.ts'
-import { Replay } from './replay.ts'
+import { Replay, type ReplayPorts } from './replay.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { WaitPorts } from './server-wait.ts'
 
 /** The part of the runner that sending needs. */
-export interface SenderPorts extends WaitPorts {
+export interface SenderPorts extends WaitPorts, Pick<ReplayPorts, 'core' | 'guard' | 'maySend'> {
   /** Confirms attempts of stored tasks. */
   readonly stored: (WaitPorts['stored'] & { confirm(task: Task): Promise<boolean> }) | undefined
   readonly restTerms: RestTerms
-  /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
-  maySend(task: Task): boolean
   show(task: Task): RetryTask
   /** `now`: where it has just been read. */
   settle(task: Task, finished: Finished<RepeatAnswer>, now?: number): void

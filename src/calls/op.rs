@@ -156,4 +156,7 @@ ops! {
     /// now, lane, policy, flags, began, answeredAt, waitUntil -> until when a caller's own attempt goes on, whose limit, the default, is over: its server
     /// answers no one. 0: it is given up. `answeredAt`: when the host last had an answer of that server; 0: never.
     Lasts = 62,
+    /// now, slot, began, limit -> until when an attempt of a task goes on, whose limit of so many milliseconds, the default, is over: one before it
+    /// had no answer. 0: it is given up.
+    Extends = 63,
 }

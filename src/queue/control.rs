@@ -15,6 +15,9 @@ const LEAVING: u64 = 1000;
 /// And no later than a quarter of that before its end.
 const LEAST_CHANCE: u32 = 1 << 30;
 
+/// An attempt with twice its limit leaves so much of its caller's wait to another: its connection may be dead after all.
+const ANOTHER: Millis = Millis::new(4000);
+
 /// A caller's own attempt whose limit is over, which is the default: nothing is said about its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Long {
@@ -214,7 +217,7 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
-    /// Until when a caller's own attempt, whose limit is over, goes on, since its server answers no one; zero: it is given up.
+    /// Until when a caller's own attempt, whose limit is over, goes on, since its server answers no one, or is slow; zero: it is given up.
     pub fn lasts(&mut self, now: Millis, lane: u32, policy: u32, long: &Long) -> Millis {
         let now = self.timeline.advance(now);
         let [began, answered_at, wait_until] =
@@ -233,7 +236,30 @@ impl Queue {
         if !retried || !long.flags.contains(Flags::REPLAYABLE) || leaves <= now {
             return Millis::ZERO;
         }
-        let until = lane.silence.lasts(now, began).min(leaves);
+        let twice = lane.twice(policy, began);
+        let stays =
+            if twice > now { twice } else { lane.silence.lasts(now, began, policy.attempt_timeout()) };
+        let until = stays.min(leaves);
+        if until > now { self.timeline.outward(until) } else { Millis::ZERO }
+    }
+
+    /// Until when an attempt of a task goes on, whose `limit` is over; zero: it is given up. A first attempt without an answer may have had a dead
+    /// connection. A second one as well is rare, and a server that needs longer is not: it has twice the limit (RFC 6298, 5.5, doubles
+    /// a timeout for the same reason), as has each attempt at a server that is known to be slow.
+    pub fn extends(&mut self, now: Millis, slot: u32, began: Millis, limit: Millis) -> Millis {
+        let now = self.timeline.advance(now);
+        let began = self.timeline.inward(began);
+        let Some(task) = self.tasks.get(slot) else { return Millis::ZERO };
+        let (lane, known) = (self.lanes.at(task.lane.get()), self.policies.at(task.policy.get()));
+        let slow = lane.zip(known).map_or(Millis::ZERO, |(lane, known)| lane.twice(&known.policy, began));
+        let wait_until = task.wait_until.get();
+        let until = if task.refunds.unanswered() {
+            // no other attempt is left to it where its server is known to be slow
+            let leaves = if slow > now { wait_until } else { wait_until.minus(ANOTHER) };
+            began.plus(limit).plus(limit).min(leaves)
+        } else {
+            slow.min(wait_until)
+        };
         if until > now { self.timeline.outward(until) } else { Millis::ZERO }
     }
 

@@ -11,6 +11,7 @@ use super::hold::Hold;
 use super::rate::{Bucket, Rate};
 use crate::gates::breaker::Circuit;
 use crate::gates::{Door, Ending, Gates, LaneGates, Notice, Silence};
+use crate::policy::Policy;
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::time::Millis;
@@ -81,6 +82,13 @@ impl Lane {
     /// The time that a call is expected to take; zero at first.
     pub fn average(&self) -> Millis {
         Millis::new(self.average_x8.unwrap_or(0) / 8)
+    }
+
+    /// The end of twice the limit of an attempt that began at `began`; zero where calls do not take longer than half of it: this server is not slow.
+    pub fn twice(&self, policy: &Policy, began: Millis) -> Millis {
+        let limit = policy.attempt_timeout();
+        let is_slow = self.average() > limit.minus(self.average());
+        if is_slow { began.plus(limit).plus(limit) } else { Millis::ZERO }
     }
 
     /// The position of the next task to have its first failure here, on the golden staircase.

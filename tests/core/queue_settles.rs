@@ -205,7 +205,7 @@ fn attempts_do_not_follow_each_other_ever_faster_as_their_callers_wait_ends() {
 #[test]
 fn an_attempt_stays_at_a_silent_server_only_where_it_may_be_tried_again_and_its_time_is_not_over() {
     for (policy, flags, until) in [
-        (json!({}), Flags::REPLAYABLE, Some(12_000)),
+        (json!({}), Flags::REPLAYABLE, Some(12_500)),
         (json!({ "totalBudgetMs": 11_000 }), Flags::REPLAYABLE, Some(11_000)),
         (json!({ "totalBudgetMs": 10_000 }), Flags::REPLAYABLE, None),
         (json!({ "retryTimeouts": false }), Flags::REPLAYABLE, None),
@@ -219,6 +219,51 @@ fn an_attempt_stays_at_a_silent_server_only_where_it_may_be_tried_again_and_its_
         let mut lasts = || rig.queue.lasts(Rig::at(10_000), rig.lane, rig.policy, &long);
         assert_eq!(lasts(), Millis::ZERO, "the first looks at the server: {policy}");
         assert_eq!(lasts(), until.map_or(Millis::ZERO, Rig::at), "{policy}");
+    }
+}
+
+#[test]
+fn after_an_attempt_without_an_answer_the_next_has_twice_its_limit_and_leaves_four_seconds_for_another() {
+    for (wait_until, outcome, status, until) in [
+        (Millis::MAX, Outcome::TimedOut, 0, Some(31_000)),
+        (Millis::MAX, Outcome::NetworkError, 0, Some(31_000)),
+        (Millis::MAX, Outcome::Response, 504, Some(31_000)),
+        (Millis::MAX, Outcome::Response, 500, None),
+        (Rig::at(30_000), Outcome::TimedOut, 0, Some(26_000)),
+        (Rig::at(25_000), Outcome::TimedOut, 0, None),
+    ] {
+        let mut rig = setup(json!({ "retryableStatusCodes": [500, 504] }));
+        rig.wait(10_000);
+        let slot = rig.admit(|admission| {
+            admission.started = true;
+            admission.wait_until = wait_until;
+        });
+        assert_eq!(rig.settle(slot, outcome, status, None), retry_in(1000));
+        rig.wait(1000);
+        assert_eq!(start(&mut rig), slot);
+        let mut extends = |at| rig.queue.extends(Rig::at(at), slot, Rig::at(11_000), Millis::new(10_000));
+        let expected = until.map_or(Millis::ZERO, Rig::at);
+        assert_eq!(extends(21_000), expected, "{outcome:?}");
+        assert_eq!(until.map_or(Millis::ZERO, extends), Millis::ZERO, "once: {outcome:?}");
+    }
+}
+
+#[test]
+fn where_calls_take_longer_than_half_the_limit_every_attempt_has_twice_as_long() {
+    for (took, slow) in [(6_000, true), (5_000, false)] {
+        let mut rig = setup(json!({}));
+        let answered = Ended { duration: Some(Millis::new(took)), ..ended(Outcome::Response, 200) };
+        rig.queue.heard(Rig::at(6_000), rig.lane, rig.policy, Rig::at(0), &answered);
+        let (flags, wait_until) = (Flags::REPLAYABLE, Rig::at(30_000));
+        let long = Long { flags, began: Rig::at(1_000), answered_at: Rig::at(6_000), wait_until };
+        let until = if slow { Rig::at(21_000) } else { Millis::ZERO };
+        assert_eq!(rig.queue.lasts(Rig::at(11_000), rig.lane, rig.policy, &long), until, "{took}");
+        assert_eq!(rig.queue.lasts(Rig::at(21_000), rig.lane, rig.policy, &long), Millis::ZERO, "once");
+        rig.wait(21_000);
+        let slot = rig.add();
+        assert_eq!(start(&mut rig), slot);
+        let extended = rig.queue.extends(Rig::at(31_000), slot, Rig::at(21_000), Millis::new(10_000));
+        assert_eq!(extended, if slow { Rig::at(41_000) } else { Millis::ZERO }, "{took}");
     }
 }
 

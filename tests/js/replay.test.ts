@@ -11,8 +11,13 @@ import { ORDERS, setup } from './setup.ts'
 function deaf(timeoutMs: number) {
   const clock = fakeClock()
   const transport = { send: () => new Promise<never>(() => {}), isFinal: () => false }
-  const call = { transport, timeoutMs } as unknown as Call
-  const ports = { host: { now: clock.now, settings: { clock } }, maySend: () => true }
+  const call = { transport, timeoutMs, policy: { attemptTimeoutMs: timeoutMs } } as unknown as Call
+  const ports = {
+    host: { now: clock.now, settings: { clock } },
+    maySend: () => true,
+    core: { call: () => 0 },
+    guard: <T>(work: () => T) => work(),
+  }
   const replay = new Replay(ports, { attemptNumber: 1 } as Task, call)
   replay.timeoutMs = timeoutMs
   const done = vi.fn()

@@ -85,6 +85,25 @@ test('calls that hang for 20 s are answered as the server goes on, and next to n
   expect(world.requests.length).toBeLessThanOrEqual(100 + 12)
 })
 
+test('a call that hangs beside one that is answered says nothing of those that are made later', async () => {
+  const world = setup((nth, now) => nth === 2 || (nth > 3 && until(20)(nth, now)))
+  const calls = await callsOf(world, { count: 100 })
+  await goOn(world, 20)
+  expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
+  expect(world.requests.length).toBeLessThanOrEqual(100 + 12)
+})
+
+test('calls to a server that needs 15 s for each answer are answered, and next to none is sent twice', async () => {
+  const world = setup((nth) => {
+    world.clock.after(15_000, () => world.requests[nth - 1]?.answer())
+    return true
+  })
+  const calls = await callsOf(world, { count: 200 })
+  await world.clock.advance(30_000)
+  expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
+  expect(world.requests.length).toBeLessThanOrEqual(200 + 12)
+})
+
 test('where others are answered, a connection that is dead is given up at its limit', async () => {
   const world = setup((nth) => nth === 50)
   const calls = await callsOf(world, { count: 400 })

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { RetryQueue } from '../../js/index.ts'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { MAX_TIMER_MS, systemClock } from '../../js/platform/clock.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { closeNow, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
@@ -63,6 +63,50 @@ test('the default is 10 s and the time of the body at 50 KB/s, and 0 is none', a
   release(200)
   await clock.settle()
   expect(patient.state).toBe('resolved')
+})
+
+/** A server that answers after so long, whichever attempt it is. */
+async function slow(answersAfterMs: number, options: RetryQueueOptions = {}) {
+  const clock = fakeClock()
+  const sentAt: number[] = []
+  const fetch = (_: unknown, init?: RequestInit) =>
+    new Promise<Response>((resolve, reject) => {
+      sentAt.push(clock.now())
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+      clock.after(answersAfterMs, () => resolve(new Response('slow')))
+    })
+  const queue = new RetryQueue({ clock, fetch, ...options })
+  await queue.ready
+  return { queue, clock, sentAt }
+}
+
+test.each([
+  [15_000, {}, 2, undefined],
+  [15_000, { attemptTimeoutMs: 10_000 }, 3, /^attempt 3 had no answer within \d+ ms, what was left of waitMs$/],
+  [1e9, {}, 3, /^attempt 3 had no answer within \d+ ms, what was left of waitMs$/],
+  [1e9, { maxAttempts: 2 }, 2, /^attempt 2 had no answer within 1\d{4} ms, more than its attemptTimeoutMs$/],
+])(
+  'a lone call to a server that needs %i ms: the attempt after one without an answer has longer (%o)',
+  async (ms, policy, attempts, message) => {
+    const { queue, clock, sentAt } = await slow(ms)
+    const answer = watch(queue.fetch(ORDERS, { redrive: { policy } }))
+    await clock.advance(30_000)
+    expect(sentAt.length).toBe(attempts)
+    if (message) expect(answer.error).toMatchObject({ name: 'TimeoutError', message: expect.stringMatching(message) })
+    else expect(answer.value).toMatchObject({ status: 200 })
+  },
+)
+
+test('an enqueued task has twice its limit, too, and no more', async () => {
+  for (const [ms, attempts, isDone] of [
+    [19_000, 2, true],
+    [21_000, 3, false],
+  ] as const) {
+    const { queue, clock, sentAt } = await slow(ms)
+    const { taskId } = await queue.enqueue(ORDERS)
+    await clock.advance(36_000)
+    expect([sentAt.length, (await queue.get(taskId))?.status === 'SUCCEEDED']).toEqual([attempts, isDone])
+  }
 })
 
 test('the timeout is for the headers: a slow body is not cut', async () => {

@@ -29,7 +29,8 @@ const one = async (madeAt) => {
   end.endedAt = now()
 }
 const running = []
-const [size, everyMs] = arrival === 'steady' ? [1, 10] : [100, 1_000]
+const [size, everyMs] = arrival === 'bursts' ? [100, 1_000] : [1, 10]
+if (arrival === 'one') await sleep(2 * awayFromMs)
 for (let made = 0; made < calls; made += size) {
   await sleep(Math.max(0, (made / size) * everyMs - now()))
   const madeAt = now()

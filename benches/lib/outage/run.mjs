@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url'
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 const AWAY_FROM_MS = 500
 
-/** `kind`: 'closed', '503' or 'hang'. */
+/** `kind`: 'closed', '503', 'hang' or 'slow': then each answer takes so many seconds, for good. */
 export async function run({ name, kind, awayS, arrival, calls }) {
   const server = fork(here('server.mjs'), { execArgv: [] })
   const [{ port }] = await once(server, 'message')
   const ask = async (order) => {
-    server.send({ order, port })
+    server.send({ order, port, ms: awayS * 1_000 })
     const [answer] = await once(server, 'message')
     return answer
   }
@@ -20,6 +20,7 @@ export async function run({ name, kind, awayS, arrival, calls }) {
     closed: [() => ask('close'), () => ask('listen')],
     503: [() => ask('refuse'), () => ask('answer')],
     hang: [() => server.kill('SIGSTOP'), () => server.kill('SIGCONT')],
+    slow: [() => ask('slow'), () => {}],
   }[kind]
   const given = {
     name,
@@ -47,9 +48,10 @@ export async function run({ name, kind, awayS, arrival, calls }) {
     await back()
     const { connections, ...result } = await ended
     const { requests, refused } = await ask('count')
-    // what was sent while it was stopped is more than one request a call
-    const inVain = { closed: connections, 503: refused, hang: Math.max(0, requests - 1 - calls) }[kind]
-    return { ...result, requests: requests - 1, inVain }
+    // what was sent to one that was stopped or slow is more than one request a call
+    const inVain = { closed: connections, 503: refused }[kind] ?? Math.max(0, requests - 1 - calls)
+    const tail = kind === 'slow' ? Number.NaN : result.tail
+    return { ...result, tail, requests: requests - 1, inVain }
   } finally {
     client.kill()
     server.kill('SIGCONT')

@@ -89,8 +89,8 @@ public final class AttemptContext {
     return isOver;
   }
 
-  HttpTimeoutException tooLong(RetryRequest request) {
-    return new HttpTimeoutException(request.what() + ": attempt " + number + " had no answer within " + (long) limitMs
+  HttpTimeoutException tooLong(RetryRequest request, double now) {
+    return new HttpTimeoutException(request.what() + ": attempt " + number + " had no answer within " + (long) (now - startedAt)
         + " ms, the policy's attemptTimeout or what was left of the queue's wait");
   }
 

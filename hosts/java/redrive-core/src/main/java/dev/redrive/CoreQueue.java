@@ -119,6 +119,11 @@ final class CoreQueue {
         NONE, startedAt)[0];
   }
 
+  /** Until when an attempt of a task goes on, whose limit is over: one before it had no answer. 0: it is given up. */
+  double extend(Call<?> call, double now, AttemptContext context) {
+    return core.run(OP_EXTENDS, now, call.slot, context.startedAt, context.limitMs)[0];
+  }
+
   /** Until when a caller's own attempt goes on, whose limit is over: its server, which answered last at `answeredAt`, answers no call. 0: it is given up. */
   double lasts(Call<?> call, double now, double startedAt, double answeredAt) {
     return core.run(OP_LASTS, now, call.lane, policyHandle, call.request.flags(), startedAt, answeredAt, call.waitUntil)[0];

@@ -65,7 +65,7 @@ public final class RetryPolicy {
 
   /**
    * The time limit of an attempt, up to the headers of its answer; zero: none. Default: 10 s, and the time that the body needs at 50 KB/s; while a server
-   * answers no call at all, first attempts stay longer, up to the caller's wait.
+   * answers no call at all, first attempts stay longer, up to the caller's wait, and an attempt that follows one without an answer has twice as long.
    */
   public RetryPolicy attemptTimeout(Duration limit) {
     return number("attemptTimeoutMs", millis(limit));

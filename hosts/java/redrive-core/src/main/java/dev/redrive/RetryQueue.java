@@ -229,23 +229,24 @@ public final class RetryQueue implements AutoCloseable {
     });
   }
 
-  /** The limit of an attempt is over: it ends, unless it is the caller's own and its server answers no call at all. */
+  /** The limit of an attempt is over: it ends, unless the core has it go on. */
   private void limitOver(Call<?> call, AttemptContext context) {
     if (context.isOver()) return;
     double now = ticker.now();
     boolean[] goesOn = {false};
     RetryPolicy rules = queue.rulesOf(call);
     boolean isDefault = rules.hasDefaultLimit() && context.limitMs == rules.attemptMs(call.request.bodyBytes());
-    if (context.isOwn && !call.isDeferrable && isDefault) {
+    if (isDefault && !(context.isOwn && call.isDeferrable)) {
       withCore(after -> {
         if (isClosed) return;
         call.lane = queue.lane(call.request.origin());
-        double until = queue.lasts(call, now, context.startedAt, answeredAt.getOrDefault(call.request.origin(), 0.0));
+        double answered = answeredAt.getOrDefault(call.request.origin(), 0.0);
+        double until = context.isOwn ? queue.lasts(call, now, context.startedAt, answered) : queue.extend(call, now, context);
         goesOn[0] = until > now;
         if (goesOn[0]) context.disarm = ticker.at(until, () -> limitOver(call, context));
       });
     }
-    if (!goesOn[0]) stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request));
+    if (!goesOn[0]) stop(call, context, OUTCOME_TIMED_OUT, context.tooLong(call.request, now));
   }
 
   private void stop(Call<?> call, AttemptContext context, int outcome, Throwable error) {

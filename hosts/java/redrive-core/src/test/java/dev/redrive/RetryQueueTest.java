@@ -212,6 +212,19 @@ class RetryQueueTest {
   }
 
   @Test
+  @DisplayName("an attempt after one without an answer has twice its limit, and leaves four seconds of its caller's wait for another")
+  void slowServer() {
+    Script script = new Script(new CompletableFuture<Answer<String>>());
+    CompletableFuture<String> call = queue.call(get(), script);
+    ticker.advance(25_999);
+    assertEquals(2, script.askedAt.size());
+    assertFalse(script.context.isAborted());
+    ticker.advance(4_001);
+    assertEquals(3, script.askedAt.size());
+    assertInstanceOf(HttpTimeoutException.class, failure(call));
+  }
+
+  @Test
   @DisplayName("the last attempt has no longer than what is left of the caller's wait")
   void lastAttempt() {
     Script script = new Script(asking(503, "Retry-After", "25"), new CompletableFuture<Answer<String>>());
