@@ -6,7 +6,14 @@
  * original adapter (xhr, http, fetch or the user's own) and makes axios' own errors.
  */
 
-import type { AxiosAdapter, AxiosInstance, AxiosRequestConfig, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
+import type {
+  AxiosAdapter,
+  AxiosError,
+  AxiosInstance,
+  AxiosRequestConfig,
+  AxiosResponse,
+  InternalAxiosRequestConfig,
+} from 'axios'
 import type { RedriveMark } from '../api/mark.ts'
 import type { AcceptedBody } from '../api/methods.ts'
 import type { TaskOptions } from '../options/task-options.ts'
@@ -14,7 +21,7 @@ import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import type * as required from './axios-required.cjs'
 import { bareSibling } from './by-axios/bare-sibling.ts'
-import { callerSignal, optionsOf, readAxios } from './by-axios/read-config.ts'
+import { callerSignal, optionsOf, readAxios, releaseAfter } from './by-axios/read-config.ts'
 import { sendOnce } from './by-axios/transport.ts'
 import { httpUrl } from './by-axios/where.ts'
 
@@ -104,11 +111,15 @@ export function attachToAxios(
       const url = ready.redrive === false ? null : httpUrl(ready, attempts)
       if (!url) return sendOnce(attempts, ready)
       const { signal, release } = callerSignal(ready)
+      const over = (answer?: AxiosResponse) => signal === (ready.signal ?? null) || releaseAfter(answer, release)
       try {
         const call = await readAxios(ready, url, signal, attempts, host, optionsOf(ready, host, defaults))
-        return (await run(call)) as AxiosResponse
-      } finally {
-        release()
+        const answer = (await run(call)) as AxiosResponse
+        over(answer)
+        return answer
+      } catch (error) {
+        over((error as AxiosError | undefined)?.response)
+        throw error
       }
     }
     originals.set(wrapped, original)

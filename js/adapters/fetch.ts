@@ -39,7 +39,7 @@ export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): Redri
 }
 
 /**
- * Replaces globalThis.fetch until the returned function is called. Passes through what the queue itself sends, bodies
+ * Replaces globalThis.fetch until the returned function is called. Passes through what the queue itself sends (by Axios from 1.10 on), bodies
  * that are streams, no-cors, navigate, keepalive and non-http(s) requests.
  */
 export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): () => void {

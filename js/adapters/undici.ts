@@ -71,6 +71,8 @@ export function retryInterceptor(
   guard(queue)
   return (dispatch) => (given, handler) => {
     if (isOwn(given)) return dispatchOwn(dispatch, given, handler)
+    // the handler of an older undici, as of the one that Node has inside: undici says whether it takes it
+    if (!handler.onRequestStart && 'onConnect' in handler) return dispatch(given, handler)
     const isOurs = match?.(given) ?? true
     const request = isOurs ? readRequest(given, host.settings.maxBodyBytes) : undefined
     if (!request) return dispatch(given, handler)
@@ -108,7 +110,7 @@ export function retryInterceptor(
 }
 
 function callOf(
-  { method, url, headers: pairs, bytes }: Request,
+  { method, url, plain: headers, bytes }: Request,
   { headersTimeout, idempotent }: Dispatcher.DispatchOptions,
   defaults: TaskOptions,
   { signal }: Downstream,
@@ -116,9 +118,6 @@ function callOf(
 ) {
   // a stored task would lose its dispatcher, and its caller
   const options: TaskOptions = { ...defaults, ...(idempotent && { idempotent }), sensitive: true }
-  const headers = new Headers(
-    pairs.flatMap(([name, value]) => [value].flat().map((one) => [name, one] as [string, string])),
-  )
   const { header } = host.settings.idempotency
   const before = headers.get(header)
   const asked = {

@@ -21,11 +21,11 @@ export class RedriveError extends Error {
   }
 }
 
-/** `BODY_NOT_REPLAYABLE`: a one-shot stream in the body, refused at the call: a second attempt would send it empty. */
+/** `BODY_NOT_REPLAYABLE`: a one-shot stream in the body, refused at the call: a second attempt would send it empty. With Axios also a body whose bytes are unknown and needed. */
 export class BodyNotReplayableError extends RedriveError {
   override readonly name = 'BodyNotReplayableError'
-  constructor(what: string) {
-    super('BODY_NOT_REPLAYABLE', `${what}: a stream can be sent once; read it first`)
+  constructor(what: string, why = 'a stream can be sent once; read it first') {
+    super('BODY_NOT_REPLAYABLE', `${what}: ${why}`)
   }
 }
 

@@ -71,7 +71,7 @@ export function readFetch(
   context: CallContext,
   patient = false,
 ): Call | Promise<Call> {
-  const { clock, fetch, maxBodyBytes } = context.settings
+  const { clock, fetch, maxBodyBytes, sign } = context.settings
   const options = init?.redrive || NO_OPTIONS
   const pair = taskPolicies(context, options)
   const url = parse(isRequest(input) ? input.url : String(input))
@@ -117,8 +117,8 @@ export function readFetch(
   if (!holder || holder.body === null) return finish(0, null)
   // what is too long to be kept is still to be sent, with the length that only a Request knows
   const whole = request?.body ? request.clone() : undefined
-  // bytes are here already
-  const most = 'byteLength' in Object(body) ? FOREVER : maxBodyBytes
+  // bytes are here already, or needed: what is enqueued is signed later, and never so long
+  const most = 'byteLength' in Object(body) || (sign && !patient) ? FOREVER : maxBodyBytes
   const controller = new AbortController()
   const reading = readBody(holder, most, controller.signal)
   const readMs = patience(options.waitMs, patient ? FOREVER : maxBodyBytes)

@@ -12,6 +12,8 @@ const BODY_HEADERS = ['encoding', 'language', 'length', 'location', 'type'].map(
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Headers that a request may carry to another origin without giving anything away. */
 const HARMLESS = /^(accept|accept-.*|content-.*|prefer|range|if-.*|x-request(ed-with|-id)|user-agent)$/
+/** Likewise, of those that an attempt adds: whatever else it adds is a credential, or a signature. */
+const TRACE = /^trace(parent|state)$/
 
 /**
  * Whether a replay may follow redirects unseen. Browsers hide where one leads, so refusing all would break calls that plain
@@ -24,10 +26,12 @@ export function mayLeave(
   overlay: Headers | null,
   roams: boolean = globalThis.location !== undefined,
 ): boolean {
-  if (!roams || overlay || !SAFE.has(method.toUpperCase())) return false
-  let harmless = true
+  let harmless = roams && SAFE.has(method.toUpperCase())
   headers.forEach((_, name) => {
-    harmless &&= HARMLESS.test(name)
+    harmless &&= HARMLESS.test(name) || TRACE.test(name)
+  })
+  overlay?.forEach((_, name) => {
+    harmless &&= TRACE.test(name)
   })
   return harmless
 }

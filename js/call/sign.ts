@@ -20,12 +20,16 @@ export async function signed(
   limitMs: number = SIGN_MS,
 ): Promise<Headers> {
   const { transport } = call
-  const { seeOther } = answeredOf(call)
-  const isGet = seeOther !== undefined
-  const { method, url } = isGet ? { method: 'GET', url: seeOther } : call
-  const content = transport instanceof FetchTransport ? transport.sendable.init.body : await transport.body()
-  const body = bytesOf(isGet ? null : ((content ?? null) as BodyContent))
-  const asked = async () => sign({ method, url, headers: laidOver(call.headers, overlay), body, signal })
+  const asked = async () => {
+    const isFetch = transport instanceof FetchTransport
+    const next = (isFetch ? undefined : await transport.ready?.()) ?? call
+    const { seeOther } = answeredOf(call)
+    const isGet = seeOther !== undefined
+    const { method, url } = isGet ? { method: 'GET', url: seeOther } : next
+    const content = isFetch ? transport.sendable.init.body : await transport.body()
+    const body = bytesOf(isGet ? null : ((content ?? null) as BodyContent))
+    return sign({ method, url, headers: laidOver(next.headers, overlay), body, signal })
+  }
   const given = await within(clock, limitMs, 'sign()', asked())
   return laidOver(overlay ?? new Headers(), hookHeaders(given, 'sign()', 'unsigned'))
 }

@@ -16,8 +16,6 @@ export interface AttemptInit {
   readonly signal: AbortSignal
   /** Not the caller's own first attempt: it may go to the recorded origin only. */
   readonly isReplay: boolean
-  /** A replay that follows redirects to other origins also where it need not, as long as it gives nothing away. */
-  readonly roams?: boolean
   /** The queue's clock; a replay's. */
   readonly clock?: Clock
   /** The name of the key's header: a GET that a redirect has made of the request goes without it. */
@@ -80,14 +78,16 @@ export interface Repeatable extends Transport {
   isFinal(error: unknown): boolean
   /** Puts an idempotency key that was made late where it belongs. */
   putHeader(name: string, value: string): void
+  /** The request that is sent next, where that is not the one that was read first. */
+  ready?(): Promise<{ readonly method: string; readonly url: string; readonly headers: Headers } | undefined>
   /** The body as it is sent, for a key or fingerprint of it and for a store. */
   body(): BodyContent | Promise<BodyContent>
   /** Describes the request as one by fetch, for a task that outlives its caller. */
   asFetch(): FetchForm
   /** Answers a deferred call: 202 Accepted, with `acceptance` in its body, task and durability in headers too. */
   accepted(acceptance: Acceptance): unknown
-  /** Answers a call with a Response that was not sent for. */
-  answered(response: Response): unknown
+  /** Answers a call with a Response that was not sent for; with a `word`, or null for none, with that to a request under the same key, made `of` its answer. */
+  answered(response: Response, word?: RedriveMark | null, of?: RepeatAnswer): unknown
   /** The answer of a first attempt, as an answer of this transport's replays. */
   adopt(answer: Answer): RepeatAnswer
 }
@@ -118,6 +118,8 @@ export interface RepeatAnswer extends Answer, WithBody {
   readonly becameGet?: boolean
   /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */
   clone(): Response | null
+  /** Where it is no Response: one made of it for a caller who joined, before it is delivered, or in place of that (`isLast`); null: it cannot be made. */
+  share?(isLast: boolean): Response | null
 }
 
 /** Marks a result as the last word on a task. A value that cannot carry the mark goes without. */

@@ -6,7 +6,7 @@ import type { QueueEvents } from '../api/events.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { RestTerms } from '../call/discard.ts'
-import { letGoUnread } from '../call/fetch-repeat.ts'
+import { letGoUnread, repeatableOf } from '../call/fetch-repeat.ts'
 import { mark } from '../call/transport.ts'
 import type { Waiter } from './course.ts'
 import type { Shows } from './follow-up.ts'
@@ -59,33 +59,35 @@ export function answer(task: Task, otherwise: () => unknown): void {
   }
   task.joined = []
   // where no caller waits for the task itself, one who joined gets its answer
-  const [waiter, ...others] = [detachCaller(task) ?? [], ...joined].flat()
+  // one that has been answered meanwhile needs no copy
+  const [waiter, ...others] = [detachCaller(task) ?? [], ...joined].flat().filter((each) => each !== ANSWERED)
   // first, while the answer's body is still unread
-  for (const other of others) answerJoined(task, other, otherwise)
-  if (!waiter || waiter === ANSWERED) {
-    last?.answer?.discard()
-    return
-  }
-  const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
+  for (const other of others) give(task, other, otherwise, false)
+  if (waiter) give(task, waiter, otherwise, true)
+  else last?.answer?.discard()
+}
+
+/** Gives a caller the answer, in the form that its own call has; unless it `isLast`, as a copy where the answer can be read only once. */
+function give({ last, reason, taskId }: Task, waiter: Waiter, otherwise: () => unknown, isLast: boolean): void {
+  const word = reason ? { taskId, reason } : null
+  const own = waiter.call && repeatableOf(waiter.call)
   try {
-    if (last?.answer) waiter.resolve(mark(last.answer.deliver(word), word))
-    else waiter.reject(mark(last ? last.error : otherwise(), word))
+    const got = last?.answer
+    if (!got) {
+      waiter.reject(mark(last ? last.error : otherwise(), word))
+      return
+    }
+    const copy = (own && got.share?.(isLast)) ?? (isLast ? null : got.clone())
+    const given = mark(copy ?? got.deliver(word), word)
+    // the class itself may be missing: Axios needs none
+    waiter.resolve(own && isResponse(given) ? own.answered(given, word, got) : given)
   } catch (thrown) {
     // an answer that its caller expects to be thrown
     waiter.reject(thrown)
   }
 }
 
-/** Gives a caller who joined the same answer, as a copy where it can be read only once. */
-function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise: () => unknown): void {
-  const word = reason ? { taskId, reason } : null
-  try {
-    if (!last?.answer) waiter.reject(last ? last.error : otherwise())
-    else waiter.resolve(mark(last.answer.clone() ?? last.answer.deliver(word), word))
-  } catch (thrown) {
-    waiter.reject(thrown)
-  }
-}
+const isResponse = (given: unknown): given is Response => 'text' in Object(given)
 
 export interface LinkActs {
   cancel(reason: unknown): void

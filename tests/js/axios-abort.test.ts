@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import axios from 'axios'
 import { describe, expect, test, vi } from 'vitest'
 import type { AxiosServer } from './axios-server.ts'
@@ -83,6 +84,37 @@ describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapt
     await api.get('/', { cancelToken: token })
     expect(subscribe).toHaveBeenCalled()
     expect(unsubscribe.mock.calls).toEqual(subscribe.mock.calls)
+  })
+
+  const streams = Object.entries(WAYS).flatMap(([way, make]) => [0, 1].map((failures) => ({ way, make, failures })))
+  const CONFIG = { responseType: 'stream', validateStatus: null } as const
+
+  test.for(streams)('by $way, while its answer after $failures failures is a stream', async ({ make, failures }) => {
+    const { server, api } = await setup(adapter)
+    const { config, cancel } = make()
+    if (failures) server.reply(503)
+    server.dribble(200)
+    const { data } = await api.get<AsyncIterable<Uint8Array>>('/', { ...config, ...CONFIG })
+    const read = (async () => {
+      for await (const _ of data) cancel()
+    })()
+    await expect(read).rejects.toThrow()
+    await eventually(() => server.inFlight).toBe(0)
+  })
+
+  test('a token that outlives a streamed answer keeps no listener of it', async () => {
+    const { server, api } = await setup(adapter)
+    const { token } = axios.CancelToken.source()
+    const subscribe = vi.spyOn(token, 'subscribe')
+    const unsubscribe = vi.spyOn(token, 'unsubscribe')
+    server.reply(200, {}, 'all').reply(404, {}, 'none').dribble(200)
+    for (const status of [200, 404]) {
+      const answer = await api.get<AsyncIterable<Uint8Array>>('/', { cancelToken: token, ...CONFIG })
+      expect([answer.status, await text(answer.data as never)]).toEqual([status, status === 200 ? 'all' : 'none'])
+    }
+    const { data } = await api.get<AsyncIterable<Uint8Array>>('/', { cancelToken: token, ...CONFIG })
+    for await (const _ of data) break
+    await eventually(() => unsubscribe.mock.calls).toEqual(subscribe.mock.calls)
   })
 
   test('detach: an abort ends the waiting, not the task', async () => {

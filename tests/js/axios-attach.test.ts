@@ -1,10 +1,19 @@
 import axios, { AxiosHeaders, type AxiosRequestConfig, type InternalAxiosRequestConfig } from 'axios'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
+import { installFetch } from '../../js/adapters/fetch.ts'
 import { fakeClock } from '../../js/testing.ts'
 import { ADAPTERS, eventually, failure, keysOf, openQueue, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('attaching, with the %s adapter', (adapter) => {
+  test('its attempts pass through the global fetch of installFetch', async () => {
+    const { server, queue, api } = await setup(adapter)
+    onTestFinished(installFetch(queue))
+    for (let i = 0; i < 9; i++) server.reply(503)
+    await failure(api.get('/'))
+    expect([server.hits, queue.stats().attempts]).toEqual([3, 3])
+  })
+
   test('detaching leaves nothing of its own behind, and what is not its own', async () => {
     const { server, queue, api, detach } = await setup(adapter)
     const before = { ...axios.create({ adapter, baseURL: server.url }).defaults }

@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream'
+import { runInNewContext } from 'node:vm'
 import axios, { type AxiosInstance } from 'axios'
+import { FormData as UndiciForm } from 'undici'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { BodyNotReplayableError } from '../../js/index.ts'
+import { BodyNotReplayableError, type Sign } from '../../js/index.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
 import { ADAPTERS, eventually, failure, setup } from './axios-setup.ts'
 import { window } from './jsdom.ts'
 
@@ -16,6 +19,14 @@ function webForm(): FormData {
   const form = new FormData()
   form.set('name', 'Zoë')
   form.set('file', new Blob([FILE]), 'raw.bin')
+  return form
+}
+
+/** Of another library than the platform's own. */
+function libraryForm(): UndiciForm {
+  const form = new UndiciForm()
+  form.set('name', 'A-1')
+  form.set('file', new Blob([FILE], { type: 'image/png' }), 'raw.png')
   return form
 }
 
@@ -96,6 +107,58 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     expect(sent).toEqual([sent[0], sent[0], sent[0]])
   })
 
+  test.each<[string, () => unknown, part: string, type: RegExp]>([
+    ['FormData of undici', libraryForm, 'filename="raw.png"', /^multipart\/form-data; boundary=/],
+    [
+      'an ArrayBuffer of another context',
+      () => runInNewContext('new Uint8Array([65, 45, 49]).buffer'),
+      'A-1',
+      /urlenc/,
+    ],
+    ['a Blob of jsdom', () => new window.Blob(['A-1'], { type: 'image/png' }), 'A-1', /urlenc|image/],
+    ['URLSearchParams of no transform', () => new URLSearchParams('sku=A-1'), 'sku=A-1', /urlenc/],
+  ])('%s is sent, and signed, as its bytes', async (_, data, part, type) => {
+    const signed: Buffer[] = []
+    const sign: Sign = ({ body }) => {
+      signed.push(Buffer.from(body))
+      return {}
+    }
+    const { server, api } = await setup(adapter, { sign })
+    server.reply(503)
+    await api.request({ method: 'POST', data: data(), transformRequest: [(given) => given] })
+    expect(server.requests).toHaveLength(2)
+    expect(server.requests.map(({ body }) => body)).toEqual(signed)
+    expect(String(signed[0])).toContain(part)
+    for (const { headers } of server.requests) expect(headers['content-type']).toMatch(type)
+  })
+
+  test('URLSearchParams of no transform have their content type by any method', async () => {
+    const { server, api } = await setup(adapter)
+    await api.delete('/', { data: new URLSearchParams('a=1'), transformRequest: [(given) => given] })
+    expect(server.requests[0]?.headers['content-type']).toMatch(/^application\/x-www-form-urlencoded/)
+  })
+
+  test('a body whose bytes are unknown is sent as axios sends it, and refused where they are needed', async () => {
+    vi.stubGlobal('FormData', window.FormData)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const form = () => new window.FormData()
+    const sign = () => ({})
+    for (const options of [
+      { sign },
+      { idempotency: { mode: 'content', scope: 'test' } },
+      { store: memoryStore() },
+    ] as const) {
+      const { server, api } = await setup(adapter, { principal: null, ...options })
+      server.reply(503)
+      const error = await failure(api.post('/', form()))
+      expect(error).toBeInstanceOf(BodyNotReplayableError)
+      expect(error.message).toBe(
+        `POST ${server.url}: a body of an unknown kind cannot be kept: make text or an ArrayBuffer of it`,
+      )
+      expect(server.hits).toBe('store' in options ? 1 : 0)
+    }
+  })
+
   test.each([
     ['its own type', { type: 'image/png' }, {}],
     ["the caller's", {}, { 'content-type': 'image/png' }],
@@ -109,6 +172,23 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     expect(types).toEqual([types[0], types[0]])
     expect(server.requests.map((request) => String(request.body))).toEqual(['pixels', 'pixels'])
   })
+
+  test.each(['image/png', ''])(
+    'a Blob of type "%s" is stored with the content type that it is sent with',
+    async (type) => {
+      const store = memoryStore()
+      const { server, queue, api } = await setup(adapter, { store, principal: null })
+      server.reply(503)
+      await api.post('/', new Blob(['pixels'], { type }), { redrive: false }).catch(() => {})
+      const { data } = await api.post<{ taskId: string }>('/', new Blob(['pixels'], { type }), {
+        redrive: { mode: 'defer', waitMs: 0 },
+      })
+      const stored = await store.get(data.taskId)
+      await queue.result(data.taskId)
+      const sent = server.requests.map(({ headers }) => headers['content-type'])
+      expect(sent).toEqual([stored?.headers['content-type'], stored?.headers['content-type']])
+    },
+  )
 
   test.each<[string, () => unknown]>([
     ['a Node stream', () => Readable.from(['once'])],

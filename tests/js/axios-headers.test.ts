@@ -1,6 +1,8 @@
-import axios from 'axios'
-import { describe, expect, test } from 'vitest'
+import axios, { type AxiosRequestConfig } from 'axios'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
+import type { AcceptedBody } from '../../js/api/methods.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
 import { ADAPTERS, failure, keysOf, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) => {
@@ -45,6 +47,38 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     await failure(off.api.post('/', {}, { redrive: { idempotent: true, policy: { maxAttempts: 1 } } }))
     expect(off.server.hits).toBe(2)
   })
+
+  test.each<[what: string, config: AxiosRequestConfig, withheld: readonly string[], cookie?: string, page?: string]>([
+    ['to the origin of the page', {}, ['x-xsrf-token']],
+    ['of names of its own', { xsrfCookieName: 'ck', xsrfHeaderName: 'X-Ck' }, ['x-ck'], 'a=1; ck=t'],
+    ['to another origin', {}, [], 'XSRF-TOKEN=t', 'https://app.test/'],
+    [
+      'to another origin that is to have it',
+      { withXSRFToken: true },
+      ['x-xsrf-token'],
+      'XSRF-TOKEN=t',
+      'https://app.test/',
+    ],
+    ['that is not to have it', { withXSRFToken: () => false }, []],
+    ['without the cookie', {}, [], 'NO-XSRF-TOKEN=t'],
+  ])(
+    'in a page, the token that axios itself adds to a call is withheld: %s',
+    async (_, config, withheld, cookie, page) => {
+      const store = memoryStore()
+      const { server, api } = await setup(adapter, { store, principal: null })
+      onTestFinished(() => void vi.unstubAllGlobals())
+      vi.stubGlobal('window', {})
+      vi.stubGlobal('location', new URL(page ?? server.url))
+      vi.stubGlobal('document', {
+        cookie: cookie ?? 'a=1; XSRF-TOKEN=t',
+        addEventListener() {},
+        removeEventListener() {},
+      })
+      server.reply(503)
+      const { data } = await api.post<AcceptedBody>('/', {}, { ...config, redrive: { mode: 'defer', waitMs: 0 } })
+      expect((await store.get(data.taskId))?.withheldHeaders).toEqual(withheld)
+    },
+  )
 
   test('every attempt has the same headers, as axios alone would send them, and the key', async () => {
     const { server, api } = await setup(

@@ -1,6 +1,6 @@
 /** An open circuit with `whenOpen: 'fail'`: an awaited call fails at once, what is enqueued or deferred waits for its server. */
 
-import axios from 'axios'
+import axios, { type ResponseType } from 'axios'
 import { expect, onTestFinished, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { CircuitOpenError, type RetryQueueOptions } from '../../js/index.ts'
@@ -101,6 +101,21 @@ test('Axios hears of it as fetch does', async () => {
   onTestFinished(attachToAxios(instance, fakes.queue))
   await open(fakes)
   await expect(instance.get(ORDERS)).rejects.toBeInstanceOf(CircuitOpenError)
+})
+
+test('breaker.fallback gives Axios the forms of its adapter', async () => {
+  const fakes = await defaults({ breaker: { fallback: () => new Response('kept') } })
+  await open(fakes)
+  const formOf = async (adapter: string, responseType: ResponseType) => {
+    const instance = axios.create({ adapter })
+    onTestFinished(attachToAxios(instance, fakes.queue))
+    const { data } = await instance.get<object>(ORDERS, { responseType })
+    return data.constructor.name
+  }
+  expect(await formOf('http', 'stream')).toBe('Readable')
+  expect(await formOf('http', 'arraybuffer')).toBe('Buffer')
+  expect(await formOf('fetch', 'stream')).toBe('ReadableStream')
+  expect(await formOf('fetch', 'arraybuffer')).toBe('ArrayBuffer')
 })
 
 test.each(['OPEN', 'HALF_OPEN'] as const)(

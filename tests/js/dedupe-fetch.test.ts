@@ -1,6 +1,10 @@
 /** S14, S22: a call under the key of a live task gets what the task gets. */
 
-import { expect, onTestFinished, test } from 'vitest'
+import { text } from 'node:stream/consumers'
+import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios'
+import { Agent, type Dispatcher, request } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { retryInterceptor } from '../../js/adapters/undici.ts'
 import { instantiate } from '../../js/core/file.ts'
 import type { Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
@@ -8,7 +12,7 @@ import { IdempotencyConflictError, RetryQueue, type RetryQueueOptions } from '..
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
+import { ADAPTERS, type AdapterName, setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
 import { world } from './durable-setup.ts'
 import {
@@ -301,18 +305,95 @@ test('an abort while the two requests are compared ends the waiting', async () =
   expect([first.state, second.error]).toEqual(['pending', left])
 })
 
-test('S14 Axios: both callers get the data of one task', async () => {
-  const { server, queue, api } = await axiosSetup('http', { policy: { initialDelayMs: 300 } })
-  server.reply(503).reply(503).reply(200, { 'content-type': 'application/json' }, '{"n":1}')
-  const call = () => api.post('/orders', { item: 'tea' }, { redrive: { idempotencyKey: KEY } } as object)
-  const first = call()
+const JSON_TYPE = { 'content-type': 'application/json' }
+const SENT = { method: 'POST', body: '{}', headers: { 'idempotency-key': KEY, ...JSON_TYPE } } as const
+
+/** Has calls join the task of the first, each once its own attempt has failed, and then the next attempt answered. */
+async function joining(adapter: AdapterName, status: number, first: Way, ...others: readonly Way[]) {
+  const { server, queue, api } = await axiosSetup(adapter, { policy: { initialDelayMs: 500 }, breaker: false })
+  const dispatcher = new Agent().compose(retryInterceptor(queue))
+  const made = (call: Way) =>
+    call({ api, queue, dispatcher, url: `${server.url}/` }).then(
+      null,
+      ({ name, response }) => `${name} ${response?.status} ${response?.data}`,
+    )
+  for (const _ of [first, ...others]) server.reply(503)
+  server.reply(status, JSON_TYPE, '{"n":1}')
+  const began = made(first)
   await eventually(() => queue.stats().depth).toBe(1)
-  const second = call()
-  const answers = await Promise.all([first, second])
-  expect(answers.map(({ status, data }) => [status, data])).toEqual([
-    [200, { n: 1 }],
-    [200, { n: 1 }],
-  ])
-  expect(keysOf(server)).toEqual([KEY, KEY, KEY])
-  expect(queue.stats()).toMatchObject({ succeeded: 1 })
+  const answers = await Promise.all([began, ...others.map(made)])
+  expect(keysOf(server)).toEqual([first, ...others, KEY].map(() => KEY))
+  return answers
+}
+
+type Ways = { api: AxiosInstance; queue: RetryQueue; dispatcher: Dispatcher; url: string }
+type Way = (ways: Ways) => Promise<unknown>
+
+const byAxios =
+  (
+    config: AxiosRequestConfig = {},
+    read = ({ status, data, headers }: AxiosResponse): unknown => [status, data, headers['content-type']],
+  ): Way =>
+  async ({ api }) =>
+    read(await api.post('/', {}, { headers: SENT.headers, ...config }))
+
+const textOf = ({ data }: AxiosResponse) => text(data)
+
+describe.each(ADAPTERS)('S14 Axios, %s adapter: one who joined', (adapter) => {
+  const JSON_ANSWER = [200, { n: 1 }, 'application/json']
+
+  test('gets an answer of its own, in the form that it asks for', async () => {
+    const answers = await joining(
+      adapter,
+      200,
+      byAxios({ transformResponse: [(json) => `A ${json}`] }),
+      byAxios({ transformResponse: [(json) => `B ${json}`] }),
+      byAxios({ responseType: 'arraybuffer' }, ({ data }) => [Buffer.isBuffer(data), String(Buffer.from(data))]),
+      byAxios({ responseType: 'stream' }, textOf),
+      byAxios(),
+    )
+    const [a, b] = ['A', 'B'].map((who) => [200, `${who} {"n":1}`, 'application/json'])
+    expect(answers).toEqual([a, b, [adapter === 'http', '{"n":1}'], '{"n":1}', JSON_ANSWER])
+  })
+
+  test('can read what is a stream to the first', async () => {
+    const stream = byAxios({ responseType: 'stream' }, textOf)
+    expect(await joining(adapter, 200, stream, stream, byAxios())).toEqual(['{"n":1}', '{"n":1}', JSON_ANSWER])
+  })
+
+  test('has its own word on the status', async () => {
+    const answers = await joining(
+      adapter,
+      404,
+      byAxios(),
+      byAxios({ validateStatus: null }),
+      byAxios({ responseType: 'text' }),
+    )
+    const refused = 'AxiosError 404 '
+    expect(answers).toEqual([`${refused}[object Object]`, [404, { n: 1 }, 'application/json'], `${refused}{"n":1}`])
+  })
+
+  const axios = [byAxios(), JSON_ANSWER] as const
+  const fetch: readonly [Way, unknown] = [async ({ queue, url }) => (await queue.fetch(url, SENT)).text(), '{"n":1}']
+  const undici: readonly [Way, unknown] = [
+    async ({ dispatcher, url }) => (await request(url, { ...SENT, dispatcher })).body.text(),
+    '{"n":1}',
+  ]
+
+  test.each<[what: string, first: readonly [Way, unknown], second: readonly [Way, unknown]]>([
+    ['fetch began', fetch, axios],
+    ['Axios began, by fetch', axios, fetch],
+    ['undici began', undici, axios],
+    ['Axios began, by undici', axios, undici],
+  ])('gets what %s', async (_, [first, one], [second, other]) => {
+    expect(await joining(adapter, 200, first, second)).toEqual([one, other])
+  })
+
+  test.each([
+    [200, JSON_ANSWER],
+    [404, 'AxiosError 404 [object Object]'],
+  ])('a task without a caller gets its %i', async (status, answer) => {
+    const enqueue: Way = async ({ queue, url }) => (await queue.enqueue(url, SENT)).deduplicated
+    expect(await joining(adapter, status, enqueue, byAxios())).toEqual([false, answer])
+  })
 })

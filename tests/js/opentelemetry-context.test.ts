@@ -224,6 +224,25 @@ describe('on the wire', () => {
     expect(server.requests.map((request) => request.headers.has('traceparent'))).toEqual([carries])
   })
 
+  test('in a page a retry that carries it may be redirected, as one without it', async () => {
+    stub({ location: new URL(ORDERS) })
+    const sent: unknown[] = []
+    const { queue, clock } = await setup({
+      fetch: async (_, init) => {
+        sent.push([init?.redirect, new Headers(init?.headers).has('traceparent')])
+        return new Response('', { status: sent.length === 1 ? 503 : 200 })
+      },
+    })
+    attach(queue)
+    const answer = queue.fetch(ORDERS)
+    await clock.advance(1_000)
+    await answer
+    expect(sent).toEqual([
+      [undefined, true],
+      ['follow', true],
+    ])
+  })
+
   test('the trace of a deferred call is the one its caller is told', async () => {
     const { queue, server } = await setup()
     const telemetry = attach(queue)

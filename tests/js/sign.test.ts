@@ -124,6 +124,23 @@ test('the hook has a copy: what it does to headers and body changes nothing', as
   expect(server.requests[0]?.headers.has('x-own')).toBe(false)
 })
 
+test.each([
+  ['a Blob', new Blob(['x'.repeat(500)])],
+  ['a form', new FormData()],
+  ['a Request', new Request(ORDERS, { method: 'POST', body: 'x'.repeat(500) })],
+])('%s above maxBodyBytes is signed as it is sent', async (_, body) => {
+  const signed: string[] = []
+  const sign = (given: SignRequest) => {
+    signed.push(new TextDecoder().decode(given.body))
+    return {}
+  }
+  const { queue, server } = await setup({ sign, maxBodyBytes: 100 })
+  if (body instanceof FormData) body.set('sku', 'x'.repeat(500))
+  await (body instanceof Request ? queue.fetch(body) : queue.fetch(ORDERS, { method: 'POST', body }))
+  expect(signed).toEqual([server.requests[0]?.body])
+  expect(signed[0]).toContain('x'.repeat(500))
+})
+
 test.each(['http', 'fetch'] as const)('Axios calls are signed too, with its %s adapter', async (adapter) => {
   const bodies: string[] = []
   const sign = ({ body }: SignRequest) => {

@@ -20,7 +20,14 @@ export interface BodyActs {
   readonly bodyMs: number
   /** Ends the request. */
   abort(): void
+  /** A body that was read to its end, in the bytes in which it came. */
+  whole?: StreamedBody | undefined
 }
+
+const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304])
+
+const nameOf = (value: unknown): string => Object.prototype.toString.call(value)
+const BYTES = /^\[object (ArrayBuffer|Blob)\]/
 
 export class AxiosAnswer implements RepeatAnswer {
   redirectRefused = false
@@ -32,18 +39,25 @@ export class AxiosAnswer implements RepeatAnswer {
   readonly #bodyMs: number
   /** A body that is still to be read; undefined: axios has read it. */
   readonly #body: StreamedBody | undefined
+  readonly #whole: StreamedBody | undefined
   #resting: Promise<void> | undefined
   #isWhole = false
   #isGiven = false
   #delivered: Promise<AxiosResponse> | undefined
 
   /** `error`: axios would reject with it; without one the answer is good. `validate`: the caller's rule, still to be asked. */
-  constructor(response: AxiosResponse, { read, bodyMs, abort }: BodyActs, error?: unknown, validate?: ValidateStatus) {
+  constructor(
+    response: AxiosResponse,
+    { read, bodyMs, abort, whole }: BodyActs,
+    error?: unknown,
+    validate?: ValidateStatus,
+  ) {
     this.#response = response
     this.#error = error
     this.#validate = validate
     this.#readBody = read
     this.#bodyMs = bodyMs
+    this.#whole = whole
     const { data } = response
     const isResponse = Object(data)[Symbol.toStringTag] === 'Response'
     this.#body = StreamedBody.of(isResponse ? data.body : data, abort)
@@ -76,6 +90,29 @@ export class AxiosAnswer implements RepeatAnswer {
     return null
   }
 
+  /** The parts that a Response has no room for. */
+  get head(): Pick<AxiosResponse, 'headers' | 'request'> {
+    const { headers, request } = this.#response
+    return { headers: typeof headers.concat === 'function' ? headers.concat() : { ...headers }, request }
+  }
+
+  share(isLast: boolean): Response | null {
+    const { status, statusText, headers, data } = this.#response
+    const body = this.#body ?? this.#whole
+    const isKnown = data == null || typeof data === 'string' || ArrayBuffer.isView(data) || BYTES.test(nameOf(data))
+    if (!body && !isKnown) return null
+    const lines = Object.entries(headers).flatMap(([name, value]) =>
+      [value ?? []].flat().map((one) => [name, `${one}`]),
+    )
+    try {
+      const content = NULL_BODY.has(status) ? null : body ? body.copy(isLast) : data
+      return new Response(content, { status, statusText, headers: lines as [string, string][] })
+    } catch {
+      // of a status, or with a header, that no Response can be made with
+      return null
+    }
+  }
+
   /** Notes where a redirect has led a request to `url`. The http adapter tells the method of the last hop, XMLHttpRequest where that led, the fetch adapter neither. */
   seeHops({ origin, pathname, search }: URL): this {
     const { request, config } = this.#response
@@ -104,7 +141,8 @@ export class AxiosAnswer implements RepeatAnswer {
       return this.#delivered
     }
     // the stream that axios lays around fetch's passes no cancel on while it reads ahead
-    if (!this.#isGiven && (this.#resting || this.#response.data.getReader)) this.#response.data = body.again()
+    if (!this.#isGiven && (this.#resting || body.isShared || this.#response.data.getReader))
+      this.#response.data = body.again()
     this.#isGiven = true
     return this.#settle(redrive)
   }

@@ -24,7 +24,10 @@ export const node = globalThis as unknown as {
   readonly process: {
     readonly versions?: { readonly node?: string }
     getBuiltinModule(name: 'node:stream'): {
-      readonly Readable: { from(parts: AsyncIterable<Chunk>, options: { readonly objectMode: boolean }): unknown }
+      readonly Readable: {
+        from(parts: AsyncIterable<Chunk>, options: { readonly objectMode: boolean }): unknown
+        fromWeb(stream: ReadableStream<Chunk>): unknown
+      }
     }
   }
   readonly Buffer: { from(bytes: ArrayBuffer): Chunk & { toString(encoding?: string): string } }
@@ -33,6 +36,9 @@ export const node = globalThis as unknown as {
 export class StreamedBody {
   readonly #stream: NodeStream | ReadableStream<Chunk>
   readonly #chunks: Chunk[] = []
+  /** The parts that each of its readers has not had yet. */
+  #kept: Chunk[][] = [this.#chunks]
+  #readers = 0
   #source: Source | undefined
   #reading: ReturnType<Source['read']> | undefined
   #isGone = false
@@ -67,7 +73,7 @@ export class StreamedBody {
       .read()
       .then((part) => {
         this.#reading = undefined
-        if (part.value) this.#chunks.push(part.value)
+        if (part.value) for (const each of this.#kept) each.push(part.value)
         return part
       })
     return this.#reading
@@ -89,6 +95,7 @@ export class StreamedBody {
 
   /** Reads to the end, or to where it was dropped, for `mostMs` at most. `idleMs`: longest time without a part; 0: any. */
   async all(idleMs: number, mostMs: number, clock: Clock): Promise<Chunk> {
+    this.#readers++
     let isOver = false
     let disarm = () => {}
     const over = new Promise<{ readonly done: true }>((resolve) => {
@@ -122,35 +129,62 @@ export class StreamedBody {
     return bytes
   }
 
+  /** Whether there are copies of it, so that its stream is no longer its caller's alone. */
+  get isShared(): boolean {
+    return this.#readers > 0
+  }
+
   /** The whole as a stream of its kind: what was read, and then what comes. One that was dropped fails at its end. */
   again(): unknown {
-    const end = { done: true, value: undefined } as const
-    const next = async (): Promise<IteratorResult<Chunk, undefined>> => {
-      while (!this.#chunks.length) {
-        if (this.#isGone) throw bodyLetGo()
-        if ((await this.read()).done) return end
-      }
-      return { value: this.#chunks.shift() as Chunk }
+    const { next, leave } = this.#reader(this.#chunks)
+    if (!this.isNode) return webStream(next, leave)
+    // a generator would hear of it only once its read is over
+    const end = async () => {
+      leave()
+      return END
     }
-    if (this.isNode) {
-      // a generator would hear of it only once its read is over
-      const leave = async () => {
-        this.discard()
-        return end
-      }
-      const parts: AsyncIterable<Chunk> = { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
-      return node.process.getBuiltinModule('node:stream').Readable.from(parts, { objectMode: false })
-    }
-    return new ReadableStream<Chunk>({
-      async pull(controller) {
-        const { done, value } = await next()
-        if (done) controller.close()
-        else controller.enqueue(value)
+    const parts: AsyncIterable<Chunk> = { [Symbol.asyncIterator]: () => ({ next, return: end }) }
+    return node.process.getBuiltinModule('node:stream').Readable.from(parts, { objectMode: false })
+  }
+
+  /** The whole as a stream of the web, for a reader beside its caller; `isLast`: in place of its caller. */
+  copy(isLast: boolean): ReadableStream<Chunk> {
+    const chunks = isLast ? this.#chunks : [...this.#chunks]
+    if (!isLast) this.#kept.push(chunks)
+    const { next, leave } = this.#reader(chunks)
+    return webStream(next, leave)
+  }
+
+  #reader(chunks: Chunk[]): { next(): Promise<IteratorResult<Chunk, undefined>>; leave(): void } {
+    this.#readers++
+    return {
+      next: async () => {
+        while (!chunks.length) {
+          if (this.#isGone) throw bodyLetGo()
+          if ((await this.read()).done) return END
+        }
+        return { value: chunks.shift() as Chunk }
       },
-      cancel: () => this.discard(),
-    })
+      // the others read on
+      leave: () => {
+        this.#kept = this.#kept.filter((each) => each !== chunks)
+        if (--this.#readers === 0) this.discard()
+      },
+    }
   }
 }
+
+const END = { done: true, value: undefined } as const
+
+const webStream = (next: () => Promise<IteratorResult<Chunk, undefined>>, cancel: () => void): ReadableStream<Chunk> =>
+  new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel,
+  })
 
 function ofWeb(stream: ReadableStream<Chunk>): Source {
   const reader = stream.getReader()

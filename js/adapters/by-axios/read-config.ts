@@ -3,7 +3,7 @@
  * what axios or its user does to the config later does not change what a retry sends, nor where.
  */
 
-import type { AxiosInstance, InternalAxiosRequestConfig } from 'axios'
+import type { AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { BodyNotReplayableError } from '../../api/errors.ts'
 import { type Call, type CallContext, makeCall, patience } from '../../call/call.ts'
 import { whileThere } from '../../call/leaving.ts'
@@ -13,6 +13,7 @@ import type { TaskOptions } from '../../options/task-options.ts'
 import { taskPolicies } from '../../options/task-policies.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
+import { senderOf } from './stream-replay.ts'
 import { AxiosTransport } from './transport.ts'
 import { withoutUser } from './where.ts'
 
@@ -67,7 +68,7 @@ export async function readAxios(
   // in the caller's config too: sent again after a refusal, it is the same intent
   if (key) config.headers.set(header, key, true)
 
-  const freezing = freezeData(config.data, `${method} ${origin}`, settings.maxBodyBytes).catch(async (error) => {
+  const freezing = freezeData(config, `${method} ${origin}`, settings.maxBodyBytes).catch(async (error) => {
     await context.checks?.unread(config.data, error)
     throw error
   })
@@ -128,11 +129,23 @@ export function callerSignal({ signal, cancelToken }: InternalAxiosRequestConfig
   }
 }
 
+/** Stops listening for the caller, with `release` of `callerSignal`, once its answer is over: a streamed body can still be taken back. */
+export function releaseAfter(answer: AxiosResponse | undefined, release: () => void): void {
+  const data = Object(answer?.data)
+  if (answer && 'getReader' in data && !data.locked) {
+    // nothing else tells when a stream of the web ends
+    const { readable, writable } = new TransformStream()
+    data.pipeTo(writable).then(release, release)
+    answer.data = readable
+  } else if ('destroy' in data && 'once' in data && !data.destroyed) data.once('close', release)
+  else release()
+}
+
 /** The data of a call, after its transforms, as something that is the same on every attempt. */
 interface FrozenData {
   readonly value: unknown
   readonly bytes: number
-  /** Set where the bytes are worth nothing without it: a multipart boundary. */
+  /** Set where the bytes are worth nothing without it, as without a multipart boundary, or where axios sets it only as it sends them. */
   readonly contentType: string | null
 }
 
@@ -144,28 +157,63 @@ interface NodeFormData {
   getHeaders(): Record<string, string>
 }
 
-async function freezeData(data: unknown, what: string, most: number): Promise<FrozenData> {
+async function freezeData(config: InternalAxiosRequestConfig, what: string, most: number): Promise<FrozenData> {
+  const { headers } = config
+  const data: unknown = config.data
   if (typeof data === 'string') return frozen(data, utf8(data).byteLength)
   if (typeof data !== 'object' || data === null) return frozen(data, 0)
-  if (data instanceof ArrayBuffer) return frozen(data.slice(0), data.byteLength)
+  // by its name, as axios has it: another realm or library has classes of its own
+  const kind = Object.prototype.toString.call(data).slice(8, -1)
+  if (kind === 'ArrayBuffer') return copied(new Uint8Array(data as ArrayBuffer))
   if (ArrayBuffer.isView(data)) return copied(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
-  // still a Blob: each of axios' adapters has its own idea of the content type of one
-  // and as it is, where it is too large to be kept: it is sent once
-  if (data instanceof Blob && data.size > most) return frozen(data, data.size)
-  if (data instanceof Blob) return frozen(new Blob([await data.arrayBuffer()], { type: data.type }), data.size)
-  if (data instanceof FormData) {
-    const response = new Response(data)
-    const contentType = response.headers.get('content-type')
-    // where the form is jsdom's and Response Node's, axios alone knows how to send it
-    if (!contentType?.startsWith('multipart/')) return frozen(data, 0)
-    const bytes = await response.arrayBuffer()
-    return frozen(bytes, bytes.byteLength, contentType)
+  // a transform of the user's own has left it as it was
+  if (kind === 'URLSearchParams') {
+    const type = headers.get('content-type') ?? 'application/x-www-form-urlencoded;charset=utf-8'
+    return frozen(String(data), utf8(String(data)).byteLength, type as string | null)
   }
   if (isNodeFormData(data)) return copied(formBytes(data, what), data.getHeaders()['content-type'])
+  // still a Blob: each of axios' adapters has its own idea of the content type of one
+  // and as it is, where it is too large to be kept: it is sent once
+  if (isBlob(data) && data.size > most) return frozen(data, data.size)
+  if (isBlob(data)) {
+    // the http adapter's, which goes before the caller's
+    const type = data.size > 0 && senderOf(config) === 'http' ? data.type || 'application/octet-stream' : null
+    return frozen(await ownBlob(data), data.size, type)
+  }
+  if (kind === 'FormData' || data instanceof FormData) {
+    const response = await multipart(data as FormData)
+    // where the form is jsdom's and Response Node's, axios alone knows how to send it
+    if (!response) return frozen(data, 0)
+    const bytes = await response.arrayBuffer()
+    return frozen(bytes, bytes.byteLength, response.headers.get('content-type'))
+  }
   if (isStream(data) || 'pipe' in data) throw new BodyNotReplayableError(what)
   // nothing that can be sent: axios will say so
   return frozen(data, 0)
 }
+
+/** The form as the platform sends it. One that the platform does not know, of a library say, is made again of its entries. */
+async function multipart(form: FormData): Promise<Response | undefined> {
+  const known = new Response(form)
+  if (isMultipart(known)) return known
+  const entries = Symbol.iterator in form ? [...form] : undefined
+  if (!entries?.every(([, value]) => typeof value === 'string' || isBlob(value))) return undefined
+  const own = new FormData()
+  for (const [name, value] of entries) {
+    if (typeof value === 'string') own.append(name, value)
+    else own.append(name, await ownBlob(value), value.name)
+  }
+  const remade = new Response(own)
+  return isMultipart(remade) ? remade : undefined
+}
+
+const isMultipart = ({ headers }: Response): boolean => !!headers.get('content-type')?.startsWith('multipart/')
+
+/** Whether it is a Blob or File, of whatever realm or library. */
+const isBlob = (given: object): given is Blob =>
+  /^\[object (Blob|File)/.test(Object.prototype.toString.call(given)) && 'arrayBuffer' in given
+
+const ownBlob = async (blob: Blob): Promise<Blob> => new Blob([await blob.arrayBuffer()], { type: blob.type })
 
 function frozen(value: unknown, bytes: number, contentType: string | null = null): FrozenData {
   return { value, bytes, contentType }

@@ -12,13 +12,19 @@ import { node, type StreamedBody } from './body.ts'
  * Whether the adapter that sends it can stream: http or fetch, by name. XMLHttpRequest cannot, an adapter of the user's own may not, and a
  * `maxContentLength` is axios' own to hold.
  */
-export function canStream({ adapter, responseType, maxContentLength = -1 }: InternalAxiosRequestConfig): boolean {
+export function canStream(config: InternalAxiosRequestConfig): boolean {
+  const { responseType, maxContentLength = -1 } = config
   if (responseType === 'stream' || maxContentLength > -1) return false
+  const sender = senderOf(config)
+  return sender === 'http' || sender === 'fetch'
+}
+
+/** The adapter that axios chooses here, as a name where it has one. */
+export function senderOf({ adapter }: InternalAxiosRequestConfig): unknown {
   const names = [adapter ?? ['xhr', 'http', 'fetch']].flat()
-  const here = names.find(
+  return names.find(
     (name) => typeof name !== 'string' || (name === 'xhr' ? 'XMLHttpRequest' in globalThis : isHere(name)),
   )
-  return here === 'http' || here === 'fetch'
 }
 
 const isHere = (name: string): boolean =>
@@ -85,10 +91,10 @@ async function brokenOff(
 }
 
 /** Gives a body the form in which the http adapter, or the fetch adapter, would have given it. */
-async function inForm(
+export async function inForm(
   bytes: Uint8Array<ArrayBuffer>,
-  { isNode }: StreamedBody,
-  { headers }: AxiosResponse,
+  { isNode }: Pick<StreamedBody, 'isNode'>,
+  { headers }: Pick<AxiosResponse, 'headers'>,
   { responseType = 'text', responseEncoding }: InternalAxiosRequestConfig,
 ): Promise<unknown> {
   if (isNode) {

@@ -1,7 +1,8 @@
 /** Attempts by axios: each gives a fresh config to the original adapter, and runs nothing of the outer call again. */
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import { RedriveError } from '../../api/errors.ts'
+import { BodyNotReplayableError, RedriveError } from '../../api/errors.ts'
+import type { RedriveMark } from '../../api/mark.ts'
 import { acceptedForm } from '../../call/accepted.ts'
 import type { RestTerms } from '../../call/discard.ts'
 import { PASSING_CODE } from '../../call/network-code.ts'
@@ -16,12 +17,21 @@ import {
   nextHop,
   REDIRECT,
 } from '../../call/redirects.ts'
-import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
+import {
+  type Acceptance,
+  type Answer,
+  type AttemptInit,
+  type BodyContent,
+  type FetchForm,
+  mark,
+  type RepeatAnswer,
+  type Repeatable,
+} from '../../call/transport.ts'
 import { bothSignals } from '../../platform/abort.ts'
 import { type Clock, FOREVER, systemClock } from '../../platform/clock.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
-import { StreamedBody } from './body.ts'
-import { bodyReader, canStream, errorsOf, failed } from './stream-replay.ts'
+import { node, StreamedBody } from './body.ts'
+import { bodyReader, canStream, errorsOf, failed, inForm, senderOf } from './stream-replay.ts'
 import { httpUrl, withoutUser } from './where.ts'
 
 const REFUSED = 'REDIRECT_REFUSED'
@@ -62,8 +72,9 @@ export class AxiosTransport implements Repeatable {
     this.#retryable = retryable
   }
 
-  async send(attempt: AttemptInit): Promise<AxiosAnswer> {
-    const { overlay, signal, isReplay, roams, clock = systemClock, maySend, keyHeader } = attempt
+  /** `roams`: a replay follows redirects to other origins also where it need not, as long as it gives nothing away. */
+  async send(attempt: AttemptInit, roams = false): Promise<AxiosAnswer> {
+    const { overlay, signal, isReplay, clock = systemClock, maySend, keyHeader } = attempt
     const { cancelToken: _, redrive: __, auth, ...config } = this.#frozen.config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
@@ -72,7 +83,9 @@ export class AxiosTransport implements Repeatable {
     const { data } = this.#frozen
     // axios lets `auth` win over the header
     const isGiven = overlay?.has('authorization') === true
-    const init = { ...config, ...(auth && !isGiven ? { auth } : {}), headers, data, signal }
+    // where `installFetch` has put a queue in place of the global fetch, an attempt is no call
+    const fetchOptions = { ...config.fetchOptions, redrive: false }
+    const init = { ...config, ...(auth && !isGiven ? { auth } : {}), headers, data, signal, fetchOptions }
     const { url } = this.#frozen
     if (!isReplay) return (await this.#once({ ...init, beforeRedirect: this.#seeingHops() })).seeHops(url)
     const terms = { clock, signal, maySend, keyHeader }
@@ -121,14 +134,20 @@ export class AxiosTransport implements Repeatable {
     const { data } = this.#frozen
     if (typeof data === 'string') return data
     if (data instanceof Blob) return new Uint8Array(await data.arrayBuffer())
-    return data instanceof ArrayBuffer ? new Uint8Array(data) : null
+    if (data instanceof ArrayBuffer) return new Uint8Array(data)
+    if (data == null) return null
+    // stored, or made a key of, it would be a request without a body
+    const { config, url } = this.#frozen
+    const why = 'a body of an unknown kind cannot be kept: make text or an ArrayBuffer of it'
+    throw new BodyNotReplayableError(`${(config.method ?? 'get').toUpperCase()} ${url.origin}`, why)
   }
 
   asFetch(): FetchForm {
     const { withCredentials } = this.#config
     const init: RequestInit = withCredentials ? { credentials: 'include' } : {}
     // adapters, agents and proxies cannot be stored
-    return { init, withheld: this.#hasUser ? ['authorization'] : [], isWhole: false }
+    const withheld = [this.#hasUser ? 'authorization' : [], xsrfHeader(this.#frozen)].flat()
+    return { init, withheld, isWhole: false }
   }
 
   async timedOut({ message }: Error): Promise<AxiosError> {
@@ -157,28 +176,33 @@ export class AxiosTransport implements Repeatable {
     return { status: 202, statusText: 'Accepted', headers, data: JSON.parse(body), config }
   }
 
-  /** The form in which an adapter gives an answer; `validateStatus` is not asked about one that no server sent. */
-  async answered(response: Response): Promise<Partial<AxiosResponse>> {
+  /** The form in which the call's adapter gives an answer; `validateStatus` is not asked about one that no server sent. */
+  async answered(response: Response, word?: RedriveMark | null, of?: RepeatAnswer): Promise<Partial<AxiosResponse>> {
     const { status, statusText } = response
+    const config = this.#config
     const headers = Object.fromEntries(response.headers)
-    return { status, statusText, headers, data: await this.#read(response), config: this.#config }
+    const head = of instanceof AxiosAnswer ? of.head : { headers }
+    const data = await this.#read(response).catch(async (error) => {
+      throw (await errorsOf(this.#axios)).from(error, error.code, config)
+    })
+    const answer = { status, statusText, ...head, data, config } as AxiosResponse
+    const { validateStatus } = config
+    if (word === undefined || !validateStatus || validateStatus(status)) return mark(answer, word ?? null)
+    throw mark(await failed(this.#axios, answer), word)
   }
 
   adopt(answer: Answer): AxiosAnswer {
     return answer as AxiosAnswer
   }
 
-  #read(response: Response): Promise<unknown> {
-    switch (this.#config.responseType) {
-      case 'arraybuffer':
-        return response.arrayBuffer()
-      case 'blob':
-        return response.blob()
-      case 'stream':
-        return Promise.resolve(response.body)
-      default:
-        return response.text()
+  async #read(response: Response): Promise<unknown> {
+    const isNode = senderOf(this.#frozen.config) === 'http'
+    if (this.#config.responseType !== 'stream') {
+      const headers = { 'content-type': response.headers.get('content-type') }
+      return inForm(new Uint8Array(await response.arrayBuffer()), { isNode }, { headers }, this.#config)
     }
+    const stream = response.body ?? new Blob().stream()
+    return isNode ? node.process.getBuiltinModule('node:stream').Readable.fromWeb(stream) : stream
   }
 
   /** `clock`: of a replay, whose body is streamed where that can be: a failure's is not read to its end before another attempt. */
@@ -212,14 +236,14 @@ export class AxiosTransport implements Repeatable {
       return new AxiosAnswer(answer, acts, error, rule())
     }
     // without a body there is no stream either
-    if (read) response.data ??= ''
+    if (read) response.data ??= await inForm(new Uint8Array(), { isNode: false }, response, this.#config)
     // a browser's opaque redirect has no status to ask about
     if (isStream && asked && !isGood) {
       return new AxiosAnswer(response, acts, await failed(this.#axios, response), rule())
     }
-    const body = read && StreamedBody.of(response.data, acts.abort)
-    if (body) response.data = await read(body, response, FOREVER)
-    return new AxiosAnswer(response, acts)
+    const whole = read && StreamedBody.of(response.data, acts.abort)
+    if (whole) response.data = await read(whole, response, FOREVER)
+    return new AxiosAnswer(response, { ...acts, whole })
   }
 
   /**
@@ -315,6 +339,16 @@ export async function sendOnce(
     restore((error as AxiosError | undefined)?.response)
     throw restore(error)
   }
+}
+
+/** The header with a token of the page's cookies that axios puts on a request as its adapter sends it; none: it has no such token, or would not. */
+function xsrfHeader({ config, url }: Pick<Frozen, 'config' | 'url'>): string | readonly never[] {
+  const { xsrfCookieName, xsrfHeaderName, withXSRFToken: asked } = config
+  const { document, location } = globalThis
+  if (!('window' in globalThis && document?.cookie && xsrfCookieName && xsrfHeaderName)) return []
+  const isAsked = (typeof asked === 'function' ? asked(config) : asked) ?? url.origin === location?.origin
+  const isThere = document.cookie.split('; ').some((each) => each.startsWith(`${xsrfCookieName}=`))
+  return isAsked === true && isThere ? xsrfHeaderName.toLowerCase() : []
 }
 
 function movedTo<C extends InternalAxiosRequestConfig>(config: C, url: URL): C {

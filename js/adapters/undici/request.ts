@@ -13,6 +13,8 @@ export interface Request {
   readonly url: URL
   /** Names and values as they were given. */
   readonly headers: readonly (readonly [name: string, value: Value])[]
+  /** The headers again, as the platform has them. */
+  readonly plain: Headers
   /** A promise: it is still to be read. */
   readonly body: Bytes | Promise<Bytes>
   readonly bytes: number
@@ -29,8 +31,11 @@ export function readRequest(options: Options, mostBytes: number): Request | unde
       for (const one of [value].flat()) url.searchParams.append(name, `${one}`)
     }
     const headers = pairsOf(options.headers)
+    const plain = new Headers(
+      headers.flatMap(([name, value]) => [value].flat().map((one) => [name, one] as [string, string])),
+    )
     const body = readBody(options.body, lengthIn(headers), mostBytes)
-    return body && /^https?:$/.test(url.protocol) ? { method, url, headers, ...body } : undefined
+    return body && /^https?:$/.test(url.protocol) ? { method, url, headers, plain, ...body } : undefined
   } catch {
     // undici reports what it cannot use in its own words
     return undefined

@@ -40,6 +40,11 @@ export class SharedAnswer implements RepeatAnswer {
     return this.#answer.status
   }
 
+  /** null: the chain of interceptors has it already. */
+  share(isLast: boolean): Response | null {
+    return this.#given ? null : this.#answer.share(isLast)
+  }
+
   get redirectRefused(): boolean {
     return this.#answer.redirectRefused
   }

@@ -8,11 +8,12 @@
  */
 
 import type { AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import type { AxiosAnswer } from '../../adapters/by-axios/answer.ts'
-import { callerSignal, readAxios } from '../../adapters/by-axios/read-config.ts'
+import { callerSignal, readAxios, releaseAfter } from '../../adapters/by-axios/read-config.ts'
 import { type AxiosTransport, isRedirectRefused } from '../../adapters/by-axios/transport.ts'
 import type { RetryContext } from '../../api/hooks.ts'
+import { asksAfter } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
+import { isHopRefused } from '../../call/redirects.ts'
 import type { Acceptance, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import type { TaskOptions } from '../../options/task-options.ts'
 import { bothSignals } from '../../platform/abort.ts'
@@ -43,7 +44,7 @@ interface Wanted {
 
 /** An attempt that the queue waits for, while its chain is on its way to the adapter. */
 interface Awaited {
-  begin(send: (init: AttemptInit) => Promise<AxiosAnswer>): void
+  begin(read: () => Promise<void>): void
   /** Takes the call out of the queue, which does not learn how this attempt went: it is not made, or elsewhere. */
   leave(): void
 }
@@ -64,8 +65,12 @@ export class Relay implements Repeatable {
   #wanted: Wanted | undefined
   #delayMs = 0
   #awaited: Awaited | undefined
+  /** Resolves once the chain of the next attempt has come to its adapter. */
+  #coming: Promise<void> | undefined
+  /** The last request that such a chain has made. */
+  #read: Omit<Call, 'transport'> | undefined
   #over: Promise<unknown> = Promise.resolve()
-  #release: () => void = () => {}
+  #release: (() => void) | undefined
   /** The queue has sent something. */
   wasSent = false
 
@@ -90,7 +95,8 @@ export class Relay implements Repeatable {
       // without a limit of the policy's, axios alone has one
       const isUnlimited = call.policy.attemptTimeoutMs === 0
       relay.#call = { ...call, transport: relay, ...(isUnlimited ? { timeoutMs: 0 } : {}) }
-      relay.#release = release
+      // of the platform's own there is nothing to release
+      if (signal !== (config.signal ?? null)) relay.#release = release
       return relay
     } catch (error) {
       release()
@@ -103,8 +109,14 @@ export class Relay implements Repeatable {
     const attempt = this.#attempt
     const call = this.#call as Call
     this.#over = this.#ports.run(call).then(
-      (response) => this.#ended(Promise.resolve(response as AxiosResponse)),
-      (error) => this.#ended(Promise.reject(error)),
+      (response) => {
+        this.#releaseAfter(response as AxiosResponse)
+        this.#ended(Promise.resolve(response as AxiosResponse))
+      },
+      (error) => {
+        this.#releaseAfter(error?.response)
+        this.#ended(Promise.reject(error))
+      },
     )
     return attempt.told
   }
@@ -146,13 +158,13 @@ export class Relay implements Repeatable {
     const attempt = new Attempt()
     this.#attempt = attempt
     const { bare, host } = this.#ports
-    awaited.begin(async (init) => {
+    awaited.begin(async () => {
       const { transport, ...next } = await readAxios(config, url, null, bare, host, options)
       const { seeOther } = this
       this.#transport = transport as AxiosTransport
       // unless the chain has made another request of it
       if (next.method === this.#call?.method && next.url === this.#call.url) this.#transport.seeOther = seeOther
-      return this.#transport.send(init)
+      this.#read = next
     })
     return attempt.told
   }
@@ -164,14 +176,21 @@ export class Relay implements Repeatable {
     }
     this.wasSent = true
     this.#answer = undefined
-    const wanted = this.#wanted
+    const coming = this.#come()
+    this.#coming = undefined
     // none was asked for: the options have changed since
-    if (!wanted && this.#attempt.isTold) throw this.#leave()
+    if (!coming && this.#attempt.isTold) throw this.#leave()
     // without one it is of the queue's own, as when it was offline, and the chain has heard of none
-    const own = { ...init, roams: true }
-    const sending = wanted ? this.#sendNext(wanted, own) : this.#sender.send(own)
-    this.#answer = new SharedAnswer(await sending)
+    await coming
+    this.#answer = new SharedAnswer(await this.#sender.send(init, true))
     return this.#answer
+  }
+
+  /** The request that is sent next, for its signature. */
+  async ready(): Promise<Omit<Call, 'transport'> | undefined> {
+    // `send` says how it failed
+    if (!this.#failed || this.#isReported) await this.#come()?.catch(() => {})
+    return this.#read
   }
 
   get seeOther(): string | undefined {
@@ -206,8 +225,8 @@ export class Relay implements Repeatable {
     return this.#sender.accepted(acceptance)
   }
 
-  answered(response: Response): Promise<unknown> {
-    return this.#sender.answered(response)
+  answered(...given: Parameters<AxiosTransport['answered']>): Promise<unknown> {
+    return this.#sender.answered(...given)
   }
 
   adopt(answer: SharedAnswer): SharedAnswer {
@@ -221,7 +240,10 @@ export class Relay implements Repeatable {
   /** The queue's question after an attempt that failed. */
   async #asked({ error }: RetryContext): Promise<boolean | undefined> {
     if (this.#wanted) return true
-    if (isRedirectRefused(error)) return undefined
+    // the chain hears nothing of the second, which the queue sends again by itself
+    if (isRedirectRefused(error) || isHopRefused(error)) return undefined
+    // nor of this, which fresh credentials mend
+    if (asksAfter(this.#call as Call, this.#answer?.status ?? 0)) return undefined
     const end = this.#answer ? this.#answer.deliver(null) : Promise.reject(error)
     const isFulfilled = await end.then(
       () => true,
@@ -240,20 +262,27 @@ export class Relay implements Repeatable {
     this.#decide = undefined
   }
 
-  #sendNext({ config, go }: Wanted, init: AttemptInit): Promise<AxiosAnswer> {
-    this.#wanted = undefined
-    return new Promise((resolve, reject) => {
-      const awaited: Awaited = { begin: (send) => resolve(send(init)), leave: () => reject(this.#leave()) }
-      this.#awaited = awaited
-      const chain = this.#ports.again(config, this)
-      go(chain)
-      const ended = () => {
-        // an interceptor has ended it before it was sent
-        if (this.#awaited === awaited) awaited.leave()
-        else this.#answerQuestion(false)
-      }
-      chain.then(ended, ended)
+  #come(): Promise<void> | undefined {
+    const wanted = this.#wanted
+    if (!wanted) return this.#coming
+    this.#coming = new Promise((resolve, reject) => {
+      this.#goOn(wanted, { begin: (read) => resolve(read()), leave: () => reject(this.#leave()) })
     })
+    return this.#coming
+  }
+
+  /** Begins the chain of a retry. */
+  #goOn({ config, go }: Wanted, awaited: Awaited): void {
+    this.#wanted = undefined
+    this.#awaited = awaited
+    const chain = this.#ports.again(config, this)
+    go(chain)
+    const ended = () => {
+      // an interceptor has ended it before it was sent
+      if (this.#awaited === awaited) awaited.leave()
+      else this.#answerQuestion(false)
+    }
+    chain.then(ended, ended)
   }
 
   /** Takes the call out of the queue; gives the reason that its attempt ends with. */
@@ -263,11 +292,20 @@ export class Relay implements Repeatable {
   }
 
   #ended(result: Promise<AxiosResponse>): void {
-    this.#release()
+    const wanted = this.#wanted
+    const given: Awaited = { begin: () => this.#attempt.tell(result), leave() {} }
     this.#decide = undefined
     this.#attempt.tell(result)
-    this.#wanted?.stop()
-    // whose chain has gone on
-    result.catch(() => {})
+    // a chain that is still on its way
+    if (this.#awaited) this.#awaited = given
+    result.then(
+      // it has joined another call's task, or a fallback has answered
+      () => wanted && this.#goOn(wanted, given),
+      () => wanted?.stop(),
+    )
+  }
+
+  #releaseAfter(answer: AxiosResponse | undefined): void {
+    if (this.#release) releaseAfter(answer, this.#release)
   }
 }

@@ -52,6 +52,17 @@ describe.each(ADAPTERS)('with the %s adapter', (adapter) => {
     expect(error.redrive).toMatchObject({ reason: 'not_retryable' })
   })
 
+  test.each(types)(
+    'a retry that is answered without a body gives what axios does: responseType %s',
+    async (responseType) => {
+      const { server, api } = await setup(adapter)
+      const config = { ...(responseType ? { responseType } : {}) }
+      server.reply(204).reply(503).reply(204)
+      const plain = await api.get('/', { ...config, redrive: false })
+      expect(await comparable((await api.get('/', config)).data)).toEqual(await comparable(plain.data))
+    },
+  )
+
   test('maxContentLength is axios’ own to hold', async () => {
     const { server, api } = await setup(adapter, {}, { maxContentLength: 50_000 })
     server.reply(503).reply(200, {}, BYTES)

@@ -12,7 +12,7 @@ import {
 import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import type { RetryQueue } from '../../../js/index.ts'
-import { queueWith, type Reply, replyWith, serve } from './setup.ts'
+import { agentOf, queueWith, type Reply, replyWith, serve } from './setup.ts'
 
 type Fetch = (url: string, init?: object) => Promise<Response>
 const both: readonly (readonly [name: string, fetch: Fetch])[] = [
@@ -108,6 +108,18 @@ test.each(both)('%s: cookies, packed bodies and long answers come as without it'
   const answer = await fetch(server.origin)
   expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
   expect((await answer.text()) === long).toBe(true)
+})
+
+test('Node’s own, given a dispatcher of an undici that it does not understand, fails as without the interceptor', async () => {
+  const server = await serve()
+  const end = (dispatcher: Dispatcher) =>
+    fetch(server.origin, { dispatcher } as RequestInit).then(
+      ({ status }) => status,
+      ({ cause }) => String(cause),
+    )
+  const agent = new Agent()
+  onTestFinished(() => agent.destroy())
+  expect(await end(agentOf(queueWith()))).toBe(await end(agent))
 })
 
 test('a queue’s own requests are not tried again by the dispatcher that they go by', async () => {

@@ -1,7 +1,7 @@
 /** undici's `request` through a queue, with a real server. */
 
 import { Readable } from 'node:stream'
-import { Agent, FormData, interceptors, request } from 'undici'
+import { Agent, type Dispatcher, FormData, interceptors, request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import { agentOf, queueWith, replyWith, serve } from './setup.ts'
@@ -71,6 +71,17 @@ test.each(['/a/%2e%2e/b', '/a/../b', '/a\\b', '/a%2Fb?q="c"'])(
     expect([statusCode, seen.map((each) => each.path)]).toEqual([200, [path, path]])
   },
 )
+
+test('S12 headers that undici does not take fail with its own error, which quotes no value', async () => {
+  const server = await serve()
+  const agent = new Agent()
+  onTestFinished(() => agent.destroy())
+  for (const headers of [{ 'a b': '1' }, { authorization: 'secret\nx' }]) {
+    const end = (dispatcher: Dispatcher) => request(server.origin, { dispatcher, headers }).catch(String)
+    expect(await end(agentOf(queueWith()))).toBe(await end(agent))
+  }
+  expect(server.seen).toEqual([])
+})
 
 test('what undici does not take is told in its own words, and sent by none', async () => {
   const server = await serve()

@@ -5,10 +5,10 @@ import axios, { type AxiosError, type AxiosRequestConfig } from 'axios'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import * as inPages from '../../../../js/compat-axios-retry.page.ts'
 import axiosRetry, * as facade from '../../../../js/compat-axios-retry.ts'
-import { CircuitOpenError, type RetryQueue, type RetryQueueOptions } from '../../../../js/index.ts'
+import { CircuitOpenError, type RetryQueue, type RetryQueueOptions, type SignRequest } from '../../../../js/index.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { fakeClock } from '../../../../js/testing.ts'
-import { eventually, keysOf, openQueue } from '../../axios-setup.ts'
+import { ADAPTERS, eventually, keysOf, openQueue } from '../../axios-setup.ts'
 import { always, failed, plain, type Setup, type Subject } from './subject.ts'
 
 interface Queued extends Setup {
@@ -221,6 +221,109 @@ test('a queue’s own time limit holds where one is given, and none where not', 
   const release = server.hang()
   expect(await failed(api.get('/'))).toMatchObject({ code: 'ECONNABORTED' })
   release()
+})
+
+describe.each(ADAPTERS)('by the %s adapter the request of a retry', (adapter) => {
+  test('ends with its time limit, and with its call', async () => {
+    const { server, api } = await queued({ retries: 1, retryCondition: always })
+    const controller = new AbortController()
+    for (const { signal } of [{ signal: null }, controller]) {
+      server.reply(503).hang()
+      const hits = server.hits
+      const redrive = { policy: { attemptTimeoutMs: signal ? 60_000 : 200 } }
+      const call = failed(api.get('/', { adapter, redrive, ...(signal && { signal }) }))
+      await eventually(() => server.hits).toBe(hits + 2)
+      if (signal) controller.abort()
+      expect((await call).code).toBe(signal ? 'ERR_CANCELED' : 'ECONNABORTED')
+      await eventually(() => server.inFlight).toBe(0)
+    }
+  })
+
+  test('S16 is redirected within its origin, and not while the queue is paused', async () => {
+    const { server, api, queue } = await queued({ retryCondition: always })
+    server.reply(503)
+    const release = server.hang()
+    const call = api.get('/', { adapter, headers: { authorization: 'secret' } })
+    await eventually(() => server.hits).toBe(2)
+    queue.pause()
+    release(307, { location: '/there' })
+    await eventually(() => queue.stats().inFlight).toBe(0)
+    queue.resume()
+    server.reply(307, { location: '/there' })
+    expect((await call).status).toBe(200)
+    expect(server.requests.map(({ url }) => url)).toEqual(['/', '/', '/', '/there'])
+  })
+})
+
+test('by the fetch adapter a retry that a 303 answers goes on as a GET without the key', async () => {
+  const { server, api } = await queued({ retryCondition: always })
+  server.reply(503).reply(303, { location: '/there' })
+  expect((await api.post('/', {}, { adapter: 'fetch' })).status).toBe(200)
+  expect(server.requests[2]).toMatchObject({ method: 'GET', url: '/there' })
+  expect(keysOf(server)[2]).toBeUndefined()
+})
+
+test('two calls with one key have one answer, each by its own interceptors', async () => {
+  const { server, api } = await queued({ retryCondition: always, retryDelay: () => 200 })
+  let seen = 0
+  api.interceptors.response.use((response) => {
+    seen++
+    return response
+  })
+  server.reply(503).reply(503)
+  const post = () => api.post('/', {}, { headers: { 'idempotency-key': 'k' } })
+  const answers = await Promise.all([post(), post()])
+  expect(answers.map(({ data }) => data)).toEqual(Array(2).fill({ ok: true }))
+  // of each its first chain, and that of its retry
+  expect([server.hits, seen]).toEqual([3, 4])
+})
+
+test('a retry whose interceptor takes longer than its caller waits ends with that', async () => {
+  const { api, server } = await queued({ retryCondition: always })
+  api.interceptors.request.use(async (config) => {
+    if (server.hits > 0) await new Promise((resolve) => setTimeout(resolve, 1_000))
+    return config
+  })
+  server.reply(503)
+  await failed(api.get('/', { redrive: { waitMs: 300 } }))
+  expect(server.hits).toBe(1)
+})
+
+test.each(ADAPTERS)('%s: a cancelToken ends a streamed answer', async (adapter) => {
+  const { server, api } = await queued()
+  const { token, cancel } = axios.CancelToken.source()
+  server.reply(503).dribble(200)
+  const { data } = await api.get('/', { adapter, responseType: 'stream', cancelToken: token })
+  data.on?.('error', () => {})
+  cancel()
+  await eventually(() => server.inFlight).toBe(0)
+})
+
+test('sign gets each request as its chain has made it', async () => {
+  const onRetry = (_count: number, _error: AxiosError, config: AxiosRequestConfig) => {
+    Object.assign(config, { url: '/fallback', data: '{"try":2}' })
+  }
+  const sign = ({ url, body, headers }: SignRequest) => ({
+    'x-sig': `${new URL(url).pathname} ${new TextDecoder().decode(body)} ${headers.get('x-n')}`,
+  })
+  const { server, api } = await queued({ retryCondition: always, onRetry }, { sign })
+  let n = 0
+  api.interceptors.request.use((config) => {
+    config.headers.set('x-n', String(++n))
+    return config
+  })
+  server.reply(503)
+  await api.post('/x', { try: 1 })
+  expect(server.requests.map(({ headers }) => headers['x-sig'])).toEqual(['/x {"try":1} 1', '/fallback {"try":2} 2'])
+})
+
+test('fresh credentials are asked for after a 401, whatever the condition', async () => {
+  const { server, api } = await plain()
+  const queue = await openQueue({ credentials: { [server.url]: () => ({ authorization: 'fresh' }) } })
+  axiosRetry(api, { queue })
+  server.reply(401)
+  expect((await api.get('/', { redrive: { credentials: 'on-401' } })).status).toBe(200)
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, 'fresh'])
 })
 
 test('redrive: false takes a request out of it', async () => {
