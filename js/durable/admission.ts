@@ -14,13 +14,12 @@ import { NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { UNSAFE_METHODS } from '../options/idempotency.ts'
 import type { Admission } from '../runner/admission.ts'
 import { askedOf } from '../runner/handles.ts'
-import { joinTask } from '../runner/join.ts'
+import { joinTask, termsOf } from '../runner/join.ts'
 import { areElsewhere, keyConflict, keyUnreadable } from '../runner/key-conflict.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
 import { assertMayBeInMemory, delivered, notStored, queueFull, storeAway, unsure } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
-
 import { detachCaller, link } from '../tasks/callers.ts'
 import { reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
@@ -103,9 +102,8 @@ export class StorePlace implements StoredPlace {
       const isNew = enqueued?.outcome === 'stored'
       if (!isNew) tellHold()
       if (!enqueued) return undefined
-      return {
-        answer: isNew ? this.#answer(task, call, terms, isDeferred, ruling) : this.#join(enqueued.taskId, arrival),
-      }
+      if (!isNew) return { answer: this.#join(enqueued.taskId, arrival) }
+      return { answer: this.#answer(task, call, terms, isDeferred, ruling), task }
     } catch (error) {
       tellHold()
       if (!isTolerable(error, arrival)) throw error
@@ -116,6 +114,11 @@ export class StorePlace implements StoredPlace {
       )
       return isSent ? delivered(own, isFull(error) ? 'queue_full' : 'not_durable') : undefined
     }
+  }
+
+  settleOwn(task: Task, call: Call, ended: Finished<RepeatAnswer>): void {
+    const ruling = this.#ask(task, call, ended, termsOf(call, task.createdAt))
+    if (ruling) this.#durable.settler.settleOwn(task, ruling)
   }
 
   /** The storable content of a call; undefined: it stays in memory, and `degraded` has said why. Throws where it must be stored, and may not. */
@@ -258,8 +261,7 @@ export class StorePlace implements StoredPlace {
     const { state } = this.#durable
     const isHome = waits || state.isSole(call, content)
     const now = host.now()
-    const why = ruling?.why
-    const timing = { ...terms, now, dueInMs: why?.delayMs ?? 0 }
+    const timing = { ...terms, now, dueInMs: ruling?.why?.delayMs ?? 0 }
     const ids = { taskId, fingerprint, principal, home: isHome ? state.owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
     this.#durable.state.pending.begin(taskId)
@@ -282,8 +284,8 @@ export class StorePlace implements StoredPlace {
       if (call.isLeft) void this.#unstore(taskId, call)
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
       if (!stored) {
-        // a lease of one whose caller has left is given back, which takes a turn
-        this.#durable.state.pending.end(taskId, call.isLeft === true)
+        // a lease that came all the same is given back, which takes a turn
+        this.#durable.state.pending.end(taskId, false)
         this.#durable.counts.written(taskId)
         this.#runner.tickSoon()
       }

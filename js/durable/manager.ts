@@ -91,7 +91,7 @@ export class StoredTaskManager implements StoredManager {
     for (const taskId of await this.#ids('PENDING', of)) {
       // begun meanwhile, it goes on
       const record = await this.#record(taskId, of)
-      if (record?.status === 'PENDING' && (await this.#tasks.cancel(taskId)) === 'cancelled') cleared++
+      if (record?.status === 'PENDING' && (await this.#tasks.cancel(taskId)) !== 'gone') cleared++
     }
     return cleared
   }
@@ -100,7 +100,7 @@ export class StoredTaskManager implements StoredManager {
     if (of !== undefined && !(await this.#record(taskId, of))) throw notFound(taskId)
     const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
     const [record] = records
-    if (said[0] === 'key_expired') throw keyExpired(`task ${taskId}`, 'keyTtlMs')
+    if (said[0] === 'key_expired') throw keyExpired(taskId)
     if (!record) throw notFound(taskId)
     return this.#show(record)
   }

@@ -24,10 +24,11 @@ export interface PageParts {
 }
 
 /**
- * Aborts the attempts in flight. They count as not made, and the store learns of it with the next turn. An attempt that the server may
- * have, and that must not be repeated, was made: its outcome is unknown.
+ * Aborts the attempts in flight, and gives back leases that wait for an answer of the store. They count as not made, and the store learns
+ * of it with the next turn. An attempt that the server may have, and that must not be repeated, was made: its outcome is unknown.
  */
-function giveBackAll({ leased, runner }: StoredState, reason: unknown): void {
+function giveBackAll({ leased, pending, runner }: StoredState, reason: unknown): void {
+  pending.giveBack()
   for (const task of [...leased.values()]) {
     const { lease, call, attempt } = task
     const isMade = lease?.isSent && call?.replayable === false

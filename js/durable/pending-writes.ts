@@ -26,7 +26,7 @@ export class SeenTasks {
  * the task before the answer comes. Such a lease waits here until the caller and `queued` have had their turn.
  */
 export class PendingWrites {
-  readonly #leases = new Map<string, (() => void)[]>()
+  readonly #leases = new Map<string, ((isStored: boolean) => void)[]>()
   #answered: (() => void)[] = []
 
   /** Resolves when the store has answered all that it was asked. */
@@ -42,19 +42,24 @@ export class PendingWrites {
     if (!this.#leases.has(taskId)) this.#leases.set(taskId, [])
   }
 
-  /** `stored`: leases that came meanwhile are started; else they are left to run out. */
-  end(taskId: string, stored: boolean): void {
-    const leases = this.#leases.get(taskId)
+  /** `isStored`: leases that came meanwhile are started; else they are given back. */
+  end(taskId: string, isStored: boolean): void {
+    const leases = this.#leases.get(taskId) ?? []
     this.#leases.delete(taskId)
-    if (stored) for (const start of leases ?? []) start()
+    for (const take of leases) take(isStored)
     this.#tellAnswered()
   }
 
-  /** Calls `start` for a task that a claim has brought: now, or once its write is answered. */
-  claimed(taskId: string, start: () => void): void {
+  /** Gives back the leases that wait for an answer. */
+  giveBack(): void {
+    for (const leases of this.#leases.values()) for (const take of leases.splice(0)) take(false)
+  }
+
+  /** Has `take` start the lease of a task that a claim has brought, or give it back: now, or once its write is answered. */
+  claimed(taskId: string, take: (isStored: boolean) => void): void {
     const leases = this.#leases.get(taskId)
-    if (leases) leases.push(start)
-    else start()
+    if (leases) leases.push(take)
+    else take(true)
   }
 
   #tellAnswered(): void {

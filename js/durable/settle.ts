@@ -65,6 +65,27 @@ export class Settler {
     this.#loop.addEnding({ task, settlement, answered })
   }
 
+  /** The attempt of a call has succeeded before its task had a lease: a store takes a success without one. */
+  settleOwn(task: Task, ruling: Ruling): void {
+    const { taskId, call } = task
+    const own = call?.underWay
+    const { entry } = ruling
+    const lease = { taskId, token: 0, forMs: 0 }
+    const answered = (said: Turn['settled'][number]) => {
+      // it was cancelled, or leased meanwhile: that lease says how it ends
+      if (said === 'stale' || !call || call.underWay !== own) return
+      call.underWay = undefined
+      task.log(entry)
+      this.#settled(task, ruling, entry, said)
+    }
+    this.#loop.addEnding({
+      task,
+      settlement: { lease, log: showEntry(taskId, entry), next: { kind: 'succeeded' } },
+      answered,
+    })
+    this.#state.runner.tickSoon()
+  }
+
   #settled(task: Task, ruling: Ruling, entry: HistoryEntry, said: Turn['settled'][number]): void {
     const { kind } = ruling
     task.attemptNumber = ruling.attemptNumber

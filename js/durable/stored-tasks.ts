@@ -16,7 +16,7 @@ import { assertNotAborted } from '../platform/abort.ts'
 import { within } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredSide } from '../runner/stored.ts'
-import { abandonOwn, answer, cancelled, outcomeOf, rejectCallers } from '../tasks/callers.ts'
+import { abandonOwn, answer, answerClosed, cancelled, outcomeOf, rejectCallers } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { Leadership } from './leadership.ts'
@@ -39,8 +39,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   readonly callers: WaitingCallers
   readonly guard: PrincipalGuard
   readonly counts: StoreCounts
+  readonly settler: Settler
   readonly #starter: LeaseStarter
-  readonly #settler: Settler
   /** The store cannot be had: new tasks stay in memory. */
   isAway = false
   #depthBefore = 0
@@ -57,7 +57,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.callers = new WaitingCallers(this.state, this, this.leadership)
     this.counts = new StoreCounts(this.state)
     this.#starter = new LeaseStarter(this.state, this.loop, this.callers)
-    this.#settler = new Settler(this.state, this, this.loop, this.callers, this.#starter)
+    this.settler = new Settler(this.state, this, this.loop, this.callers, this.#starter)
   }
 
   /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
@@ -129,7 +129,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   readonly roomMade = (): void => this.loop.roomMade()
   readonly endWaiting = (): void => this.callers.endWaiting()
-  readonly settle = (task: Task, ruling: Ruling): void => this.#settler.settle(task, ruling)
+  readonly settle = (task: Task, ruling: Ruling): void => this.settler.settle(task, ruling)
   readonly isLost: StoredSide['isLost'] = (lease, now) => lease.lost === true || this.loop.terms.isOver(lease, now)
 
   confirm(task: Task): Promise<boolean> {
@@ -196,7 +196,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       task.attempt?.abort(error)
       task.slot = -1
       this.leave(task)
-      answer(task, () => error)
+      answerClosed(task, error)
       task.outcome?.resolve({ ...outcomeOf(task, runner.show(task)), error: error as never })
       task.outcome = undefined
     }
@@ -222,7 +222,6 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     this.leave(task)
-    abandonOwn(task)
     this.state.seen.delete(task.taskId)
     this.#starter.forgetCarry(task.taskId)
     // those whose attempts were cut off end CANCELLED
@@ -234,6 +233,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   leave(task: Task): void {
     const { runner, hasSole } = this.state
     this.state.forget(task)
+    abandonOwn(task)
     this.callers.stopWaiting(task)
     if (hasSole) this.callers.callerLeft()
     task.lease = undefined
@@ -267,9 +267,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   claimed(claimed: ClaimedTask, endsAt: number, turn: Turn, isOurs: () => boolean): void {
     // by the lease: what a record says of itself is looked at when it is taken up
-    this.state.pending.claimed(claimed.lease.taskId, () => {
-      if (isOurs()) this.#starter.startLease(claimed, endsAt, turn.now)
-      else this.#starter.giveBack(claimed.lease, 'the page was put away: given back', { delayMs: 0, park: false })
+    this.state.pending.claimed(claimed.lease.taskId, (isStored) => {
+      if (isStored && isOurs()) this.#starter.startLease(claimed, endsAt, turn.now)
+      else this.#starter.giveBack(claimed.lease, 'its page or call is gone: given back', { delayMs: 0, park: false })
     })
   }
 

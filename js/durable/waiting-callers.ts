@@ -11,7 +11,7 @@ import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { ExhaustedReason } from '../api/task.ts'
 import { SettledElsewhereError } from '../api/task-errors.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { ANSWERED, answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
+import { ANSWERED, answer, answerClosed, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Leadership } from './leadership.ts'
 import type { Endings, StoredState } from './state.ts'
@@ -140,7 +140,7 @@ export class WaitingCallers {
   /** Answers the callers of a task that ends because the queue closes. */
   tellClosed(task: Task): void {
     task.reason = 'closed'
-    answer(task, () => new QueueClosedError(this.#state.runner.host.settings.name))
+    answerClosed(task, new QueueClosedError(this.#state.runner.host.settings.name))
     task.reason = undefined
   }
 

@@ -24,10 +24,9 @@ import { circuitOpen } from './circuit-open.ts'
 import { tellMaybeCors } from './cors.ts'
 import { mayRefresh } from './credentials.ts'
 import { Dedupe } from './dedupe.ts'
-import { flagsOf } from './handles.ts'
 import { isImpatient, joinTask, termsOf } from './join.ts'
 import { MemoryPlace } from './memory-place.ts'
-import { entersLimits, isHeldBack } from './own-attempts.ts'
+import { classOf, entersLimits, isHeldBack, settleOwn } from './own-attempts.ts'
 import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacle, storeAway } from './refusals.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { Runner } from './runner.ts'
@@ -162,7 +161,10 @@ export class Admission {
     const arrival = { call, own: unsent, terms: termsOf(call, createdAt), asks: false, mustWait: true }
     // what keeps it out is told when the attempt has failed
     const taken = await this.#take(arrival).catch(() => undefined)
-    if (!taken) {
+    if (taken) {
+      const place = taken.task?.record ? this.place : this.#memory
+      this.#runner.draining.until(settleOwn(call, own, taken.task, place, this.#runner))
+    } else {
       call.underWay = undefined
       call.policy = policy
     }
@@ -237,11 +239,9 @@ export class Admission {
   }
 
   #isTransient(call: Call, finished: Finished<RepeatAnswer>): boolean {
-    const { rulings, host } = this.#runner
     const { said } = finished
     if (said?.retry !== undefined) return said.retry && call.replayable
-    const classify = () => rulings.classify(finished, call.policy, flagsOf(call, host), host.now())
-    return this.#runner.guard(classify) === CLASS_RETRY
+    return classOf(call, finished, this.#runner) === CLASS_RETRY
   }
 
   /** Takes note of a first attempt that its caller has ended with. */

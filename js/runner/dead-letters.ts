@@ -46,6 +46,7 @@ export class DeadLetterManager implements DeadLetters {
   async list(options: PageOptions & ScopeOptions = {}): Promise<TaskPage> {
     check('deadLetters.list', options, PAGE_RULES)
     const of = scopeOf(this.#runner.host, options)
+    assertStore(this.#runner, this.#admission, 'deadLetters.list')
     const fits = (task: Task) => isInScope(of, task)
     const here = showPage(this.#runner, this.#runner.registry.deadPage(fits, options, this.#now()))
     return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options, of), options) : here
@@ -113,6 +114,7 @@ export class DeadLetterManager implements DeadLetters {
 
   async export(options: ScopeOptions = {}): Promise<string> {
     const of = readScope(this.#runner.host, 'deadLetters.export', options)
+    assertStore(this.#runner, this.#admission, 'deadLetters.export')
     const { name } = this.#runner.host.settings
     const tasks: (RetryTask & { readonly attempts: readonly AttemptLog[] })[] = []
     for (const task of this.#runner.registry.allDead(this.#now())) {

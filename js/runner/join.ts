@@ -45,7 +45,7 @@ export function joinTask(
       own.answer?.discard()
       settle(value)
     }
-    const joined: Waiter = { call, end: () => end(), resolve: settledBy(resolve), reject: settledBy(reject) }
+    const joined: Waiter = { call, end: (error) => end(error), resolve: settledBy(resolve), reject: settledBy(reject) }
     const isCaller = () => task.waiter === joined
     const onAbort = () => {
       const { reason } = signal as AbortSignal
@@ -62,13 +62,16 @@ export function joinTask(
       if (now() < createdAt + waitMs) wait()
       else end()
     }
-    const end = () => {
+    const end = (error?: unknown) => {
       leave()
       if (isCaller() && !promote(task)) cancel(undefined)
       if (own.outcome === OUTCOME_RELEASED) {
         const words = `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}; queue.result(taskId) tells how it ends`
-        reject(new RedriveError('WAIT_EXCEEDED', words))
-      } else new Promise((give) => give(deliver(own))).then(resolve, reject)
+        reject(error ?? new RedriveError('WAIT_EXCEEDED', words))
+      } else {
+        const { reason, taskId } = task
+        new Promise((give) => give(deliver(own, reason ? { reason, taskId } : null))).then(resolve, reject)
+      }
     }
     task.joined = [...task.joined, joined]
     if (own.answer) putAside(own.answer, runner.restTerms)

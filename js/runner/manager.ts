@@ -155,6 +155,7 @@ export class TaskManager {
     const { status, origin, active } = filter
     const tags = filter.tags === undefined ? undefined : [filter.tags].flat()
     const of = scopeOf(this.runner.host, filter)
+    assertStore(this.runner, this.admission, 'list')
     const statuses = statusesOf(filter)
     const fits = (task: Task) =>
       isInScope(of, task) &&
@@ -176,7 +177,6 @@ export class TaskManager {
     const of = readScope(this.runner.host, 'result', scope)
     const task = this.#find('result', taskId)
     if (task && isInScope(of, task)) return this.runner.result(task)
-    if (!task) assertStore(this.runner, this.admission, 'result')
     if (task || !this.#stored) throw notFound(taskId)
     return this.#stored.result(taskId, of)
   }
@@ -184,10 +184,7 @@ export class TaskManager {
   async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
     const of = readScope(this.runner.host, 'cancel', scope)
     const task = this.#find('cancel', taskId)
-    if (!task) {
-      assertStore(this.runner, this.admission, 'cancel')
-      return this.#stored?.cancel(taskId, of) ?? 'gone'
-    }
+    if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
     if (!isInScope(of, task)) return 'gone'
     return this.runner.cancel(task, cancelled())
   }
@@ -252,9 +249,11 @@ export class TaskManager {
     await this.runner.close(drainMs, own)
   }
 
-  /** Throws on what is no id: there would be no such task either. */
+  /** The task in memory. Throws on what is no id: there would be no such task either; and where a store that may have it is not open. */
   #find(method: string, taskId: string): Task | undefined {
     follow(method, taskId, text)
-    return this.runner.registry.get(taskId, this.runner.host.now())
+    const task = this.runner.registry.get(taskId, this.runner.host.now())
+    if (!task) assertStore(this.runner, this.admission, method)
+    return task
   }
 }

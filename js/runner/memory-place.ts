@@ -4,14 +4,16 @@ import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { QueueFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
+import type { Finished, RepeatAnswer } from '../call/transport.ts'
 import { admit } from '../core/calls.ts'
-import { NONE, OP_KEEP_DEAD, OUTCOME_RELEASED } from '../core/codes.ts'
+import { NONE, OP_CANCEL, OP_KEEP_DEAD, OUTCOME_RELEASED } from '../core/codes.ts'
 import { handedOver } from '../options/background.ts'
 import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Dedupe } from './dedupe.ts'
 import { askedOf } from './handles.ts'
+import { termsOf } from './join.ts'
 import { delivered, keyExpired, queueFull } from './refusals.ts'
 import type { Runner } from './runner.ts'
 import type { Arrival, EarlyAnswer, Kept, Place, Terms } from './stored.ts'
@@ -55,7 +57,18 @@ export class MemoryPlace implements Place {
       if (asks) this.#runner.settle(task, own)
       else this.#announce(task)
     })
-    return { answer }
+    return { answer, task }
+  }
+
+  settleOwn(task: Task, call: Call, ended: Finished<RepeatAnswer>): void {
+    const { core } = this.#runner
+    call.underWay = undefined
+    this.#runner.guard(() => {
+      // the core takes a task with its first attempt made only as a new one
+      core.call(OP_CANCEL, task.slot)
+      this.#runner.trackSlot(task, this.#slot(call, termsOf(call, task.createdAt), ended.startedAt))
+      this.#runner.settle(task, ended)
+    })
   }
 
   enqueue(call: Call, terms: Terms): Kept {
@@ -75,9 +88,7 @@ export class MemoryPlace implements Place {
     const { keyTtlMs = policyDefaults.keyTtlMs } = call.policy
     const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? now
     const keyEndsAt = task.key === null || acceptDuplicateRisk ? FOREVER : firstAt + keyTtlMs
-    if (keyEndsAt < now) {
-      throw keyExpired(task.what, `keyTtlMs ${keyTtlMs}`)
-    }
+    if (keyEndsAt < now) throw keyExpired(task.taskId)
     const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
     call.policy = handedOver(call)
     const isBack = this.#unlessTrapped(() => {

@@ -1,11 +1,17 @@
-/** Callers' own first attempts where they count in the limits, as `limitFirstAttempts` asks. The core keeps the count. */
+/** Callers' own first attempts: where they count in the limits, as `limitFirstAttempts` asks, and where they end before their task has a place. */
 
-import type { Call } from '../call/call.ts'
+import type { Call, UnderWay } from '../call/call.ts'
+import { adopted } from '../call/fetch-repeat.ts'
+import type { Finished, RepeatAnswer } from '../call/transport.ts'
 import type { Calls } from '../core/calls.ts'
-import { OP_ENTER_OWN, OP_LEAVE_OWN } from '../core/codes.ts'
+import { CLASS_SUCCESS, OP_ENTER_OWN, OP_LEAVE_OWN } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
+import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
+import { flagsOf } from './handles.ts'
 import type { Lanes } from './lanes.ts'
+import type { Runner } from './runner.ts'
+import type { Place } from './stored.ts'
 
 /** The part of the runner that they need. */
 interface OwnAttemptPorts {
@@ -46,4 +52,31 @@ export function entersLimits(call: Call, runner: OwnAttemptPorts): boolean {
     runner.tickSoon()
   }
   return true
+}
+
+/** The meaning of a caller's own attempt, `CLASS_*`; undefined: the core trapped. */
+export function classOf(call: Call, finished: Finished<RepeatAnswer>, runner: Runner): number | undefined {
+  return runner.guard(() =>
+    runner.rulings.classify(finished, call.policy, flagsOf(call, runner.host), runner.host.now()),
+  )
+}
+
+/**
+ * Settles a deferred call whose attempt has succeeded while its task has no place: the task may not get one before it expires or this
+ * process ends. A failure waits for the place. Without a task, where the call joined another, its answer is dropped.
+ */
+export async function settleOwn(
+  call: Call,
+  own: UnderWay,
+  task: Task | undefined,
+  place: Place | undefined,
+  runner: Runner,
+): Promise<void> {
+  const ended = adopted(call, await own.sending)
+  // its task has taken it up, or was cancelled
+  const isOver = () => call.underWay !== own
+  if (isOver() || (task && classOf(call, ended, runner) !== CLASS_SUCCESS)) return
+  const isRead = task?.joined.length || task?.waiter
+  if (!isRead) await ended.answer?.rest(!!task && runner.host.events.has('succeeded'), runner.restTerms)
+  if (task && !isOver()) place?.settleOwn(task, call, ended)
 }

@@ -62,7 +62,7 @@ export function assertStore(
   if (!host.settings.durable || place) return
   throw new RedriveError(
     'STORAGE_UNAVAILABLE',
-    `${method}: nothing was changed in the store, since ${obstacle.why}; ask again later`,
+    `${method}: the store was not asked, since ${obstacle.why}; ask again later`,
     { cause: obstacle.cause },
   )
 }
@@ -74,9 +74,11 @@ export function delivered(own: Finished<RepeatAnswer>, reason: NotRetriedReason 
 }
 
 /** The refusal to send a dead letter again whose server may not know its key any more. */
-export function keyExpired(what: string, limit: string): RedriveError {
-  const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
-  return new RedriveError('KEY_EXPIRED', `${what}: its key is older than ${limit}, ${remedy}`)
+export function keyExpired(taskId: string): RedriveError {
+  const remedy =
+    'deadLetters.redrive(taskId, { acceptDuplicateRisk: true }) accepts that, deadLetters.purge(taskId) frees the key'
+  const why = 'its key is older than keyTtlMs, the server may do the work again'
+  return new RedriveError('KEY_EXPIRED', `task ${taskId}: ${why}; ${remedy}`)
 }
 
 /** The refusal of a task that the queue has no room for; `dead` of those that take it are dead letters. */

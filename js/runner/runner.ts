@@ -28,7 +28,7 @@ import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, reportTrimmed } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
-import { abandonOwn, answer, link, outcomeOf, rejectCallers, whenEnded } from '../tasks/callers.ts'
+import { abandonOwn, answerClosed, link, outcomeOf, rejectCallers, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
 import { type Ruling, Rulings } from '../tasks/ruling.ts'
 import { type Confidential, secretsOf } from '../tasks/secrets.ts'
@@ -130,8 +130,9 @@ export class Runner {
     else last.answer.rest(false, this.restTerms)
   }
 
-  /** Notes the slot of a task. */
+  /** Notes the slot of a task, in place of one that it had. */
   trackSlot(task: Task, slot: number): void {
+    this.#slots.remove(task)
     this.#slots.add(task, slot)
   }
 
@@ -291,7 +292,7 @@ export class Runner {
       this.door.close(false)
       for (const task of this.tasks) if (task.status === 'PENDING') this.endIfClosing(task)
       this.stored?.endWaiting()
-      await Promise.all([own, this.draining.wait(this.host.settings.clock, drainMs)])
+      await this.draining.wait(this.host.settings.clock, drainMs, own)
     }
     await this.stored?.close()
     // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
@@ -362,7 +363,7 @@ export class Runner {
   #dropTask(task: Task, error: unknown): void {
     task.attempt?.abort(error)
     if (!this.isTrapped) task.reason = 'closed'
-    answer(task, () => error)
+    answerClosed(task, error)
     this.end(task, 'CANCELLED')
   }
 

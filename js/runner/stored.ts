@@ -91,6 +91,8 @@ export interface Kept {
 /** The answer of a call that is taken care of, on its way: in an object, since a bare promise would be awaited. */
 export interface EarlyAnswer {
   readonly answer: Promise<unknown>
+  /** The task that it became. Absent: it joined another, or became none. */
+  readonly task?: Task | undefined
 }
 
 /** A call that comes to be kept while its caller waits. */
@@ -109,6 +111,8 @@ export interface Arrival {
 export interface Place {
   /** Takes a call whose caller waits. */
   take(arrival: Arrival): Promise<EarlyAnswer | undefined> | EarlyAnswer | undefined
+  /** Settles a task that has no place yet, whose caller's attempt has succeeded. */
+  settleOwn(task: Task, call: Call, ended: Finished<RepeatAnswer>): void
   /** Takes a call that no caller waits for. */
   enqueue(call: Call, terms: Terms): Promise<Kept | undefined> | Kept | undefined
 }

@@ -89,6 +89,12 @@ function give({ last, reason, taskId }: Task, waiter: Waiter, otherwise: () => u
 
 const isResponse = (given: unknown): given is Response => 'text' in Object(given)
 
+/** Gives all callers what there is, else `error`: the queue goes no further. One who joined a task of which nothing came has an answer of its own. */
+export function answerClosed(task: Task, error: unknown): void {
+  if (!task.last) for (const { end } of task.joined) end?.(error)
+  answer(task, () => error)
+}
+
 export interface LinkActs {
   cancel(reason: unknown): void
   /** The task goes on without its caller. */

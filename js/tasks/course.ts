@@ -17,8 +17,8 @@ export interface Waiter {
   reject(error: unknown): void
   /** The call of one who joined. */
   readonly call?: Call
-  /** Gives one who joined its own answer. */
-  end?(): void
+  /** Gives one who joined its own answer, else `error`. */
+  end?(error?: unknown): void
 }
 
 /** The parts of a request that may be seen, as the core says; made once for all to whom the task is shown. */

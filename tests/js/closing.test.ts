@@ -1,9 +1,10 @@
 /** What becomes of calls and stored tasks when their queue closes: who was told that it failed sees no late effect, and what was handed over goes on. */
 
 import { describe, expect, test } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import type { RetryQueueOptions } from '../../js/index.ts'
-import { type World, world } from './durable-setup.ts'
-import { markOf, ORDERS, setup, watch } from './setup.ts'
+import { type World, withMethods, world } from './durable-setup.ts'
+import { deferred, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const DEFER = { ...POST, redrive: { mode: 'defer' } } as const
@@ -159,6 +160,27 @@ describe('what was handed over', () => {
     expect(await sentLater(all)).toBe(1)
   })
 
+  test('S8 and leased before its receipt, which comes after the close, is given back', async () => {
+    const { promise, resolve } = deferred()
+    const enqueue: TaskStore['enqueue'] = async (tasks) => {
+      const said = await all.store.enqueue(tasks)
+      await promise
+      return said
+    }
+    const all = world((store) => withMethods(store, { enqueue }))
+    const { queue } = await all.open({ policy: { maxAttempts: 1 } })
+    const receipt = watch(queue.enqueue(ORDERS, POST))
+    await all.clock.settle()
+    await queue.flush()
+    await all.clock.settle()
+    expect(await all.store.counts()).toMatchObject({ inFlight: 1 })
+    await queue.close()
+    resolve()
+    await all.clock.settle()
+    expect(receipt.state).toBe('resolved')
+    expect(await sentLater(all)).toBe(1)
+  })
+
   test('S1 by a deferred call whose first attempt fails meanwhile is stored, and its caller told so', async () => {
     const { queue, server, clock, store, all } = await opened()
     const release = server.hang()
@@ -212,7 +234,7 @@ describe('what was handed over', () => {
     expect(await sentLater(all)).toBe(1)
   })
 
-  test('S1 and is waited for by another caller goes on without that one', async () => {
+  test('S1 and is waited for by another caller, who was sent as well, goes on without that one', async () => {
     const { queue, server, clock, all } = await opened()
     queue.pause()
     const redrive = { idempotencyKey: 'order-1' }
@@ -221,7 +243,19 @@ describe('what was handed over', () => {
     const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
     await clock.settle()
     await queue.close()
-    expect(answer.error).toMatchObject({ code: 'QUEUE_CLOSED' })
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
     expect(await sentLater(all)).toBe(1)
+  })
+
+  test('S22 in memory gives one who waits for it the answer to its own attempt', async () => {
+    const { queue, server, clock } = await setup()
+    queue.pause()
+    const redrive = { idempotencyKey: 'order-1' }
+    await queue.enqueue(ORDERS, { ...POST, redrive })
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
+    await clock.settle()
+    await queue.close()
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
   })
 })

@@ -89,6 +89,16 @@ test('past keyTtlMs a redrive needs acceptDuplicateRisk', async () => {
   expect(await queue.get(id)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
+test('S13 enqueued again under a key that is too old it stays one, and the error names what may be done', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 1, keyTtlMs: 60_000 } })
+  const init = { method: 'POST', redrive: { idempotencyKey: 'order-1' } } as const
+  server.reply(503)
+  const { taskId } = await queue.enqueue(ORDERS, init)
+  await clock.advance(60_001)
+  const message = expect.stringMatching(`^task ${taskId}: .*redrive.taskId, { acceptDuplicateRisk: true }. accepts`)
+  await expect(queue.enqueue(ORDERS, init)).rejects.toMatchObject({ code: 'KEY_EXPIRED', message })
+})
+
 test('S17 dead letters take room: a full queue says how many they are, and a redrive moves within', async () => {
   const { queue, clock, ids } = await withDead(2, { capacity: 3 })
   queue.pause()

@@ -97,6 +97,40 @@ describe.each(places)('%s', (_, make) => {
     expect(server.hits).toBe(5)
   })
 
+  test('S22 a late success settles a task that has no place, and close() waits for it', async () => {
+    const { queue, server, clock, events } = await make()
+    const [first, second] = [server.hang(), server.hang()]
+    queue.pause()
+    const { headers } = await at(clock, 2_000, queue.fetch(ORDERS, post()))
+    await at(clock, 2_000, queue.fetch(ORDERS, post()))
+    first(201)
+    await clock.advance(100)
+    const taskId = headers.get('redrive-task-id') ?? ''
+    expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+    expect((await queue.attempts(taskId)).attempts).toMatchObject([{ attemptNumber: 1, responseStatus: 201 }])
+    const closed = watch(queue.close())
+    await clock.advance(1_000)
+    expect(closed.state).toBe('pending')
+    second(200)
+    await clock.advance(100)
+    expect([closed.state, server.hits]).toEqual(['resolved', 2])
+    expect(events.names()).toEqual(['queued', 'queued', 'succeeded', 'succeeded'])
+  })
+
+  test('S5 a late failure waits for the place of its task', async () => {
+    const { queue, server, clock } = await make()
+    const release = server.hang()
+    queue.pause()
+    const { headers } = await at(clock, 2_000, queue.fetch(ORDERS, post()))
+    release(503)
+    await clock.advance(100)
+    queue.resume()
+    await clock.advance(2_000)
+    const { attempts } = await queue.attempts(headers.get('redrive-task-id') ?? '')
+    expect(attempts.map(({ responseStatus }) => responseStatus)).toEqual([503, 200])
+    expect(server.hits).toBe(2)
+  })
+
   test('one that never answers ends at its own time limit, and is retried', async () => {
     const { queue, server, clock } = await make()
     server.hang()
@@ -179,6 +213,38 @@ test('S5 other processes of the store leave the task to the one whose attempt is
   release(200)
   await clock.advance(100)
   expect((await first.queue.list()).tasks).toMatchObject([{ status: 'SUCCEEDED', attemptNumber: 1 }])
+})
+
+test('S5 close() waits for an attempt that becomes a task meanwhile', async () => {
+  const { open, server, clock } = world()
+  const { queue } = await open()
+  const release = server.hang()
+  const response = watch(queue.fetch(ORDERS, post()))
+  await clock.advance(1_000)
+  const closed = watch(queue.close())
+  await clock.advance(2_000)
+  expect([response.value?.status, closed.state]).toEqual([202, 'pending'])
+  release(200)
+  await clock.advance(100)
+  expect(closed.state).toBe('resolved')
+  await open()
+  await clock.advance(60_000)
+  expect(server.hits).toBe(1)
+})
+
+test('S1 two calls of one key are one task: what the second attempt brings is dropped', async () => {
+  const dropped: number[] = []
+  const give: ((response: Response) => void)[] = []
+  const { open, clock } = world()
+  const { queue } = await open({ fetch: () => new Promise<Response>((resolve) => give.push(resolve)) })
+  const calls = [1, 2].map(() => queue.fetch(ORDERS, post({ idempotencyKey: 'order-1' })))
+  const ids = (await at(clock, 2_000, Promise.all(calls))).map(({ headers }) => headers.get('redrive-task-id'))
+  expect(new Set(ids).size).toBe(1)
+  for (const [i, answer] of give.entries()) {
+    answer(new Response(new ReadableStream({ cancel: () => void dropped.push(i) })))
+    await clock.advance(1_000)
+  }
+  expect(dropped).toEqual([0, 1])
 })
 
 test('stored before it is sent, a call to a hung server has its 202 as soon', async () => {

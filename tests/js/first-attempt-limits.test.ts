@@ -218,6 +218,17 @@ test('clear cancels what waits in the store, of the current principal alone, and
   void stays
 })
 
+test('clear counts a deferred call in the store whose attempt is under way and has no place yet', async () => {
+  const { open, server, clock } = world()
+  const { queue } = await open()
+  queue.pause()
+  server.hang()
+  const response = watch(queue.fetch(ORDERS, { method: 'POST', redrive: { mode: 'defer', waitMs: 0 } }))
+  await clock.advance(1)
+  expect(response.value?.status).toBe(202)
+  expect(await queue.clear()).toBe(1)
+})
+
 test('clear ends the wait of a caller whose call failed, and of a stored one', async () => {
   const { open, server, clock } = world()
   const { queue } = await open()

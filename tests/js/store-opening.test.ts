@@ -78,6 +78,12 @@ test('a chunk that could not be fetched is asked for again once there is a netwo
 })
 
 test.each<[string, (queue: Queue, taskId: string) => Promise<unknown>]>([
+  ['get', (queue, taskId) => queue.get(taskId)],
+  ['attempts', (queue, taskId) => queue.attempts(taskId)],
+  ['explain', (queue, taskId) => queue.explain(taskId)],
+  ['list', (queue) => queue.list()],
+  ['deadLetters.list', (queue) => queue.deadLetters.list()],
+  ['deadLetters.export', (queue) => queue.deadLetters.export()],
   ['cancel', (queue, taskId) => queue.cancel(taskId)],
   ['result', (queue, taskId) => queue.result(taskId)],
   ['clear', (queue) => queue.clear()],
@@ -90,7 +96,7 @@ test.each<[string, (queue: Queue, taskId: string) => Promise<unknown>]>([
   const { queue } = await open()
   await expect(ask(queue, '01a21ad3-5a0e-7000-9c0f-2f0a3b6f1c11')).rejects.toMatchObject({
     code: 'STORAGE_UNAVAILABLE',
-    message: expect.stringMatching(/^.+: nothing was changed in the store, since .*another process holds it/),
+    message: expect.stringMatching(/^.+: the store was not asked, since .*another process holds it/),
   })
   free()
   await clock.advance(1_000)

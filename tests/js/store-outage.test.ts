@@ -254,3 +254,19 @@ test('S20 an ended record that no task can be made of costs the others of its tu
   expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
   expect(producer.events.of('degraded')).toMatchObject([{ code: 'unreadable_record' }])
 })
+
+test('S8 a task that is kept although no answer to its enqueue came is sent, also where a claim had brought it', async () => {
+  const { open, server, clock } = setup((store) => ({
+    async enqueue(tasks) {
+      await store.enqueue(tasks)
+      throw new Error('the answer was lost')
+    },
+  }))
+  const { queue } = await open({ policy: { maxAttempts: 1 } })
+  const call = watch(queue.enqueue(ORDERS, { ...POST, redrive: { idempotencyKey: 'order-1' } }))
+  await clock.settle()
+  await queue.flush()
+  await clock.advance(MINUTE_MS)
+  expect(call.error).toMatchObject({ reason: 'storage_unavailable' })
+  expect(server.hits).toBe(1)
+})

@@ -48,8 +48,11 @@ export function queueSource(queue: RetryQueue, options: QueueSourceOptions = {})
     },
     async overview() {
       // a queue that was closed has no answers any more, though its numbers stay
-      const { tasks, cursor } = await queue.list({ ...scope, status: 'PENDING', limit: LOOKED_AT })
-      return overviewOf(queue.stats(scope), paused, cursor === undefined ? tasks : undefined)
+      const page = await queue.list({ ...scope, status: 'PENDING', limit: LOOKED_AT }).catch((error) => {
+        // its numbers are there without its store, too
+        if (error.code !== 'STORAGE_UNAVAILABLE') throw error
+      })
+      return overviewOf(queue.stats(scope), paused, page && page.cursor === undefined ? page.tasks : undefined)
     },
     async list(query) {
       const page = await queue.list({ ...scope, ...query })

@@ -1,7 +1,9 @@
 // The source of a live queue gives what the queue's own methods say.
 import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../../../js/stores/memory.ts'
 import { queueSource } from '../../../js/ui/inspector/queue-source.ts'
 import type { InspectorEvent } from '../../../js/ui/inspector/source.ts'
+import { withMethods } from '../durable-setup.ts'
 import { API, NO_GATES, ORDERS, setup } from '../setup.ts'
 
 const POST = { method: 'POST', body: '{}' }
@@ -175,4 +177,10 @@ test('a queue that was closed says so', async () => {
   const { queue } = await setup()
   await queue.close()
   await expect(queueSource(queue).overview()).rejects.toThrow('is closed')
+})
+
+test('a queue whose store cannot be opened shows its numbers', async () => {
+  const store = withMethods(memoryStore(), { turn: () => Promise.reject(new Error('the disk is gone')) })
+  const { queue } = await setup({ store, principal: null })
+  expect(await queueSource(queue).overview()).toMatchObject({ depth: 0 })
 })
