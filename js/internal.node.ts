@@ -15,7 +15,21 @@ export { CIRCUITS, REASONS, STRATEGIES } from './core/generated/codes.ts'
 export { REDACTED } from './core/sanitizer.ts'
 export * from './internal.ts'
 export { type BackgroundPolicy, backgroundOf } from './options/background.ts'
-export { check, isWellFormed, list, MAX_MS, object, origin, pattern } from './options/check.ts'
+export {
+  check,
+  flag,
+  fn,
+  isWellFormed,
+  kind,
+  list,
+  MAX_MS,
+  ms,
+  object,
+  options,
+  origin,
+  pattern,
+  text,
+} from './options/check.ts'
 export { bodyMs } from './options/first-policy.ts'
 export { meant } from './options/meant.ts'
 export type { OwnSending, UnmadeError } from './options/own-sending.ts'
@@ -26,7 +40,7 @@ export { frozenCopy } from './platform/json.ts'
 export { type Draw, hostDraw, random128, uuid4 } from './platform/random.ts'
 export { utf8 } from './platform/utf8.ts'
 export { timeOfId, uuid7Maker } from './platform/uuid7.ts'
-export { limitsIn } from './stores/engine/limits.ts'
+export { limitFor, limitsIn } from './stores/engine/limits.ts'
 export { mostOfPrincipal } from './stores/engine/places.ts'
 export { deadlineOf } from './stores/engine/rules.ts'
 export { pausedBy } from './stores/shared-settings.ts'

@@ -25,7 +25,10 @@ const quantiles = (metric, only) =>
     `histogram_quantile(${share / 100}, sum by (le) (${rate(`${metric}_bucket`, only)}))`,
   ])
 
-const capacity = `sum(${of('retry_queue_capacity')})`
+/** A number of a store: each of its processes tells it, so that a sum would count it once for each. */
+const once = (metric) => `sum(max by (job, queue) (${of(metric)}))`
+
+const capacity = once('retry_queue_capacity')
 const ruled = { 'custom.fillOpacity': 0, 'custom.lineStyle': { fill: 'dash', dash: [10, 10] } }
 const atTheRight = { 'custom.axisPlacement': 'right', unit: 'percentunit', max: 1 }
 
@@ -63,10 +66,10 @@ const panels = [
   {
     title: 'Waiting tasks against capacity',
     description:
-      'Tasks waiting or in flight, and dead letters. Where both together reach the line, calls that fail are not kept any more; the alert is at 80 % of it.',
+      'Tasks waiting or in flight, and dead letters, of the process that tells most: all of a store tell the same. Where both together reach the line, calls that fail are not kept any more; the alert is at 80 % of it.',
     series: [
-      ['waiting or in flight', `sum(${of('retry_queue_depth')})`],
-      ['dead letters', `sum(${of('retry_dead_letters')})`],
+      ['waiting or in flight', once('retry_queue_depth')],
+      ['dead letters', once('retry_dead_letters')],
       ['capacity', capacity],
       ['80 %', `0.8 * ${capacity}`],
     ],
@@ -88,7 +91,7 @@ const panels = [
     title: 'Dead letters',
     description: 'Given up and kept, and how many come in a minute; the alert is at 5.',
     series: [
-      ['kept', `sum(${of('retry_dead_letters')})`],
+      ['kept', once('retry_dead_letters')],
       ['given up a minute', `sum(${rate('retry_task_age_seconds_count', 'outcome="exhausted"')}) * 60`],
     ],
     looks: { kept: { color: 'blue' }, 'given up a minute': { color: 'red' } },

@@ -6,7 +6,7 @@
  */
 
 import { hash } from 'node:crypto'
-import type { Clock } from 'redrive'
+import { type Clock, presets } from 'redrive'
 import { deadlineOf, FOREVER, type ResolvedPolicy, utf8 } from 'redrive/internal'
 import {
   type Enqueued,
@@ -21,6 +21,7 @@ import type { ApiStore } from './api/context.ts'
 import { type Dropping, dropBody } from './api/drop-body.ts'
 import { endOf } from './api/ends.ts'
 import { tagsIn } from './api/new-task.ts'
+import type { Policies } from './api/policies.ts'
 import { type Callback, type SenderData, senderDataOf } from './sending.ts'
 
 /** Ends that are reported in one step. */
@@ -31,6 +32,17 @@ const MOST_STUCK = 1_024
 const LOOK_MS = 5_000
 /** Between two looks while the store has no room. Each turn tells of ends that wait, and to look for them costs the more the more they are. */
 const STUCK_MS = 1_000
+
+const CALLBACK_POLICY = 'callbacks'
+
+/** The policy that is registered as `callbacks`, else the preset for webhooks, whose receivers may fail in any passing way: they know each end by its key. */
+export const callbackPolicy =
+  (policies: Policies) =>
+  async (tenant: string | null): Promise<ResolvedPolicy> => {
+    const registered = await policies.get(CALLBACK_POLICY, tenant)
+    if (registered) return policies.resolve(CALLBACK_POLICY, tenant, undefined)
+    return policies.resolve(presets.svix.policyId, tenant, { retryableStatusCodes: 'broad' })
+  }
 
 export interface CallbacksOptions extends Dropping {
   readonly store: ApiStore

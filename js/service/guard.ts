@@ -49,12 +49,12 @@ export interface GuardOptions {
   /** Sends over `http:` too, which anyone on the way can read and change. @default false */
   readonly allowHttp?: boolean
   /** Ranges of refused addresses that are opened, such as `10.1.0.0/16`. Metadata addresses are opened only one by one. @default [] */
-  readonly allowPrivate?: readonly string[]
+  readonly allowPrivate?: readonly string[] | undefined
   /**
    * The only targets: `https://api.example.com`, `https://*.example.com`, either with a port, or `:8443` for any name on that port.
    * @default every public name, on ports 80 and 443
    */
-  readonly targets?: readonly string[]
+  readonly targets?: readonly string[] | undefined
   /**
    * For development: `localhost`, names below it and loopback addresses are targets too, on any port, by `http:` too, and whether
    * `targets` has them or not. They must lead to the host itself. @default false

@@ -156,7 +156,8 @@ function listenerOf(answer: Answer, connections: Connections, clock: Clock | und
       return answer(request, remoteAddress === undefined ? {} : { remoteAddress })
     },
     // a request that is none, such as one with a name that no URL can have
-    { overrideGlobalObjects: false, errorHandler: () => badRequest() },
+    // HTTP/1.0 needs no Host: a probe is answered under any name, and all else is refused under this one
+    { overrideGlobalObjects: false, hostname: 'none.invalid', errorHandler: () => badRequest() },
   )
   // the body of a request that is not taken is not waited for
   const refuse = getRequestListener(() => tooMany(), { overrideGlobalObjects: false })

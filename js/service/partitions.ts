@@ -18,6 +18,16 @@ export type PartitionBy = 'tenant' | 'policy' | 'lane'
 /** More would be asked at once for each id. */
 export const MOST_PARTITIONS = 64
 
+/** Throws a TypeError that names the option. */
+export function storesOf(given: TaskStore | readonly TaskStore[]): readonly TaskStore[] {
+  const stores = Array.isArray(given) ? (given as readonly TaskStore[]) : [given as TaskStore]
+  if (stores.length === 0 || stores.length > MOST_PARTITIONS || new Set(stores).size < stores.length) {
+    const got = `${stores.length}${new Set(stores).size < stores.length ? ', some of them twice' : ''}`
+    throw new TypeError(`createService.store: expected one store, or a list of 1 to ${MOST_PARTITIONS}, got ${got}`)
+  }
+  return stores
+}
+
 const KEYS: Readonly<Record<PartitionBy, (task: NewTask) => string>> = {
   tenant: ({ principal }) => principal ?? '',
   policy: ({ policy }) => policy.policyId,

@@ -3,14 +3,16 @@
  * everything that was promised be kept. Whatever is wrong is said before anything is opened.
  */
 
-import { readFileSync, watch } from 'node:fs'
+import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { isIP } from 'node:net'
 import { basename, dirname, resolve } from 'node:path'
 import process from 'node:process'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { systemClock } from 'redrive/internal'
 import { isLoopback } from './addresses.ts'
 import { pathOf } from './api/path.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import type { BodyStore } from './bodies/body-store.ts'
 import { openBodies } from './bodies/open-bodies.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
@@ -46,11 +48,10 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     write: (line) => io.stdout.write(line),
     now: () => systemClock.now(),
   })
+  const bodies = await bodiesOf(settings, io.cwd)
   const opened = await openStore(settings.store, settings.name, settings.partitions).catch((error) => {
     throw new CommandError(reasonOf(error))
   })
-  const bodies =
-    settings.bodies === undefined ? undefined : await openBodies(settings.bodies, { clock: systemClock, cwd: io.cwd })
   const options: ServiceOptions = {
     ...reloadable(settings, isDev),
     store: opened.stores,
@@ -99,10 +100,11 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     for (const listener of listeners) listener.cut()
     await service.close({ drainMs: 0 })
     await opened.close()
-    return refused(error, io.stderr, opened.shown)
+    return refused(error, io, opened.shown, settings.adminPort)
   }
   const ports = listeners.map(({ port }) => port)
-  const reload = reloader({ service, reread, listeners, log, cwd: io.cwd, isDev })
+  const watching = new WatchedFiles(io.cwd, () => reload())
+  const reload = reloader({ service, reread, listeners, watching, log, cwd: io.cwd, isDev })
   // a script may tell it to stop as soon as it hears that it is ready
   const stopping = stopSignal()
   hangups.heed(reload)
@@ -116,14 +118,22 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     if (settings.logFormat === 'text') io.stdout.write(`${textOf(fact, io)}\n`)
     else log({ level: 'info', ...fact.fields })
   }
-  const unwatch = watchFiles(settings.files, io.cwd, reload)
+  watching.watch(settings.files)
   const signal = await stopping
-  unwatch()
+  watching.end()
   log({ level: 'info', event: 'stopping', signal, drainMs: settings.drain })
   await stop(service, listeners, settings)
   await opened.close()
   log({ level: 'info', event: 'stopped' })
   return 0
+}
+
+async function bodiesOf({ bodies }: Settings, cwd: string): Promise<BodyStore | undefined> {
+  try {
+    return bodies === undefined ? undefined : await openBodies(bodies, { clock: systemClock, cwd })
+  } catch (error) {
+    throw new UsageError(`--bodies: ${reasonOf(error)}`)
+  }
 }
 
 /** Settings may be right each by itself, and wrong for the rules that they make: a target may be an address that no rule opens. */
@@ -179,11 +189,12 @@ function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
     tenants,
     bodySources,
     allowHttp,
-    ...(allowPrivate && { allowPrivate }),
-    ...(targets && { targets }),
+    allowPrivate,
+    targets,
   }
 }
 
+/** Throws a UsageError that names the flag and the file. */
 function tlsOf({ tlsCert, tlsKey, tlsClientCa }: Settings, cwd: string): Tls | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
   const read = (flag: string, path: string): string => {
@@ -193,8 +204,18 @@ function tlsOf({ tlsCert, tlsKey, tlsClientCa }: Settings, cwd: string): Tls | u
       throw new UsageError(`${flag}: ${path} cannot be read (${reasonOf(error)})`)
     }
   }
+  const fits = (flags: string, given: SecureContextOptions): void => {
+    try {
+      createSecureContext(given)
+    } catch (error) {
+      throw new UsageError(`${flags}: no PEM of such, or not a pair (${reasonOf(error)})`)
+    }
+  }
   const ca = tlsClientCa === undefined ? undefined : read('--tls-client-ca', tlsClientCa)
-  return { cert: read('--tls-cert', tlsCert), key: read('--tls-key', tlsKey), ca }
+  const [cert, key] = [read('--tls-cert', tlsCert), read('--tls-key', tlsKey)]
+  fits(`--tls-cert ${tlsCert}, --tls-key ${tlsKey}`, { cert, key })
+  if (ca !== undefined) fits(`--tls-client-ca ${tlsClientCa}`, { ca })
+  return { cert, key, ca }
 }
 
 /** Throws a CommandError where the inspector is asked for and the package lacks a part of it. */
@@ -237,11 +258,11 @@ function notHere(): Response {
   return problemResponse(new Problem('not-found', detail), newRequestId())
 }
 
-function refused(error: unknown, stderr: { write(text: string): unknown }, store: string): number {
+function refused(error: unknown, { stderr }: ServeHost['io'], store: string, adminPort?: number): number {
   const { code, message, port } = error as { readonly code?: string; readonly message: string; readonly port?: number }
   const why =
     code === 'EADDRINUSE'
-      ? `port ${port} is taken: another process listens on it; name another with --port`
+      ? `port ${port} is taken: another process listens on it; name another with ${port === adminPort ? '--admin-port' : '--port'}`
       : code?.startsWith('E')
         ? reasonOf(error)
         : `${store}: ${message}`
@@ -253,17 +274,20 @@ interface Reloads {
   readonly service: Service
   readonly reread: ServeHost['reread']
   readonly listeners: readonly Listener[]
+  readonly watching: WatchedFiles
   readonly log: Log
   readonly cwd: string
   readonly isDev: boolean
 }
 
 /** Reads tokens, policies, targets and certificates again. What is wrong changes nothing, and is said. */
-function reloader({ service, reread, listeners, log, cwd, isDev }: Reloads): () => void {
+function reloader({ service, reread, listeners, watching, log, cwd, isDev }: Reloads): () => void {
   let reloading: Promise<void> = Promise.resolve()
   const again = async (): Promise<void> => {
     try {
       const settings = await reread()
+      // it may name others, and one that is wrong is put right there
+      watching.watch(settings.files)
       if ((settings.tokens === undefined) !== isDev) {
         throw new UsageError(
           'tokens: a service with tokens cannot go on without any, nor the other way round; restart it',
@@ -284,28 +308,44 @@ function reloader({ service, reread, listeners, log, cwd, isDev }: Reloads): () 
 }
 
 /** Tells of changes of files, once they have settled. */
-function watchFiles(files: readonly string[], cwd: string, changed: () => void): () => void {
-  let disarm = (): void => {}
-  const soon = (): void => {
-    disarm()
-    disarm = systemClock.after(SETTLE_MS, changed, true)
+class WatchedFiles {
+  readonly #cwd: string
+  readonly #changed: () => void
+  #disarm = (): void => {}
+  #watchers: readonly FSWatcher[] = []
+
+  constructor(cwd: string, changed: () => void) {
+    this.#cwd = cwd
+    this.#changed = changed
   }
-  const watchers = files.flatMap((path) => {
-    try {
-      // an editor puts another file in its place, and a secret that is mounted is a link to a folder that is exchanged
-      const file = resolve(cwd, path)
-      const inFolder = (_: string, name: string | null): void => {
-        if (name === basename(file) || name === '..data') soon()
+
+  /** These and no others from now on. A change of one before that has not settled yet still counts. */
+  watch(files: readonly string[]): void {
+    const before = this.#watchers
+    this.#watchers = files.flatMap((path) => {
+      try {
+        // an editor puts another file in its place, and a secret that is mounted is a link to a folder that is exchanged
+        const file = resolve(this.#cwd, path)
+        const inFolder = (_: string, name: string | null): void => {
+          if (name === basename(file) || name === '..data') this.#soon()
+        }
+        return [watch(file, { persistent: false }, this.#soon), watch(dirname(file), { persistent: false }, inFolder)]
+      } catch {
+        return [] // it was read a moment ago; SIGHUP is left
       }
-      return [watch(file, { persistent: false }, soon), watch(dirname(file), { persistent: false }, inFolder)]
-    } catch {
-      return [] // it was read a moment ago; SIGHUP is left
-    }
-  })
-  for (const watcher of watchers) watcher.on('error', () => watcher.close())
-  return () => {
-    disarm()
-    for (const watcher of watchers) watcher.close()
+    })
+    for (const watcher of this.#watchers) watcher.on('error', () => watcher.close())
+    for (const watcher of before) watcher.close()
+  }
+
+  end(): void {
+    this.#disarm()
+    this.watch([])
+  }
+
+  readonly #soon = (): void => {
+    this.#disarm()
+    this.#disarm = systemClock.after(SETTLE_MS, this.#changed, true)
   }
 }
 

@@ -2,9 +2,29 @@
 
 import type { Clock, RetentionOptions, TaskStore } from 'redrive'
 import type { RetryPolicy } from 'redrive/core'
-import type { ApiToken, RateSettings } from './api/context.ts'
+import {
+  check,
+  DAY_MS,
+  flag,
+  fn,
+  follow,
+  int,
+  kind,
+  list,
+  ms,
+  object,
+  oneOf,
+  options,
+  or,
+  pattern,
+  type Rule,
+  type Rules,
+  text,
+} from 'redrive/internal'
+import type { ApiToken, RateSettings, Scope } from './api/context.ts'
 import type { BodySourcesOptions } from './bodies/body-sources.ts'
 import type { BodyStore } from './bodies/body-store.ts'
+import type { BodyLimits } from './bodies/task-bodies.ts'
 import type { CredentialsOptions } from './credentials.ts'
 import type { ShareOptions } from './limits.ts'
 import type { PartitionBy } from './partitions.ts'
@@ -113,7 +133,10 @@ export interface Service {
   readonly ready: Promise<void>
   /** Answers one request. Never rejects. */
   fetch(request: Request, peer?: { readonly remoteAddress?: string }): Promise<Response>
-  /** Takes effect with the next request. Throws, and changes nothing, where an option is wrong. */
+  /**
+   * Takes effect with the next request. Options that are left out stay as they are; one that is undefined has its default again. Rejects, and
+   * changes nothing, where an option is wrong.
+   */
   reload(options: ReloadableOptions): Promise<void>
   /** `/readyz` says 503 from now on. */
   leave(): void
@@ -121,4 +144,98 @@ export interface Service {
   drain(): void
   /** Lets attempts in flight end, or gives them back after `drainMs`, and closes the store. @default 10_000 */
   close(options?: { readonly drainMs?: number }): Promise<void>
+}
+
+/** By what reads it, which says more. */
+const ELSEWHERE: Rule = { expected: 'what its part of the service reads' }
+const above0: Rule = { ...kind('number', 'a number above 0'), ok: (given: number) => given > 0 && given < Infinity }
+const bytes = int(0, Number.MAX_SAFE_INTEGER)
+const SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write', 'policies:write', 'metrics', 'admin']
+/** An object that has these. */
+const having = <T extends object>(inside: Rules<T>, ...keys: readonly (keyof T & string)[]): Rule => ({
+  ...options(inside),
+  expected: `an object with ${keys.join(', ')}`,
+  ok: (given: T) => keys.every((key) => given[key] !== undefined),
+})
+
+const TOKEN: Rules<ApiToken> = {
+  name: text,
+  // it may be the token itself
+  sha256: { ...pattern('64 hex digits, the SHA-256 of the token', /^[\da-f]{64}$/i), isMute: true },
+  tenant: or(null, text),
+  scopes: list(oneOf(...SCOPES)),
+  expiresAt: above0,
+}
+
+const RELOADABLE: Rules<ReloadableOptions> = {
+  tokens: list(having(TOKEN, 'sha256', 'tenant', 'scopes')),
+  policies: list(object),
+  defaultPolicy: object,
+  credentials: ELSEWHERE,
+  signing: ELSEWHERE,
+  bodySources: ELSEWHERE,
+  limits: ELSEWHERE,
+  tenants: ELSEWHERE,
+  allowHttp: flag,
+  allowPrivate: list(text),
+  targets: list(text),
+}
+
+const OPTIONS: Rules<ServiceOptions> = {
+  ...RELOADABLE,
+  store: {
+    expected: 'a store, or a list of them',
+    ok: (given: unknown) => typeof given === 'object' && given !== null,
+  },
+  partitionBy: ELSEWHERE,
+  role: oneOf('all', 'api', 'worker'),
+  hostNames: list(text),
+  corsOrigins: list(text),
+  rate: having<RateSettings>({ perSecond: above0, burst: above0 }, 'perSecond'),
+  metricsOpen: flag,
+  policiesLocked: flag,
+  urlSecrets: oneOf('refuse', 'keep'),
+  maxBodyBytes: bytes,
+  bodies: object,
+  inlineBodyBytes: bytes,
+  maxUploadBytes: bytes,
+  uploadTtlMs: ms(),
+  concurrency: int(1, 10_000),
+  concurrencyPerOrigin: int(1, 10_000),
+  concurrencyPerTenant: ELSEWHERE,
+  tenantCapacity: ELSEWHERE,
+  tenantCapacityBytes: ELSEWHERE,
+  attemptTimeoutMs: ms(),
+  leaseMs: int(1_000, 3_600_000),
+  capacity: int(1, 1_000_000),
+  capacityBytes: bytes,
+  retention: object,
+  allowLoopback: flag,
+  connectTimeoutMs: ms(),
+  egressProxy: ELSEWHERE,
+  lookup: fn,
+  dnsServers: list(text),
+  ca: text,
+  ui: flag,
+  uiFolder: text,
+  version: text,
+  log: fn,
+  clock: object,
+}
+
+/** Throws a TypeError or RangeError that names the option. */
+export function checkOptions(given: ServiceOptions): void {
+  check('createService', given, OPTIONS)
+  follow('createService.store', given.store, OPTIONS.store)
+}
+
+/** Likewise. */
+export const checkReload = (given: ReloadableOptions): void => check('reload', given, RELOADABLE)
+
+export function bodyLimitsOf({ inlineBodyBytes, maxUploadBytes, uploadTtlMs }: ServiceOptions): BodyLimits {
+  return {
+    inlineBytes: inlineBodyBytes ?? 64 * 1024,
+    maxUploadBytes: maxUploadBytes ?? 2 ** 30,
+    uploadTtlMs: uploadTtlMs ?? 35 * DAY_MS,
+  }
 }

@@ -3,26 +3,28 @@
  * of its own; `fetch` answers requests, wherever they come from.
  */
 
-import { type Clock, presets, RetryQueue, type TaskStore } from 'redrive'
+import { type Clock, RetryQueue } from 'redrive'
 import {
   hostDraw,
+  limitFor,
+  limitsIn,
   loadCore,
-  type ResolvedPolicy,
   random128,
   type Sanitizer,
   sanitizerOf,
   sendForAll,
   systemClock,
 } from 'redrive/internal'
+import type { Turn } from 'redrive/store'
 import { type Api, makeApi } from './api/api.ts'
 import type { ApiQueue, ApiSettings, ApiStore } from './api/context.ts'
 import { Operations } from './api/operations.ts'
-import { applyPolicies, Policies } from './api/policies.ts'
+import { applyPolicies, operatorsPolicy, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { BodySources } from './bodies/body-sources.ts'
 import { sweeperOf } from './bodies/sweeper.ts'
-import { type BodyLimits, TaskBodies } from './bodies/task-bodies.ts'
-import { Callbacks } from './callbacks.ts'
+import { TaskBodies } from './bodies/task-bodies.ts'
+import { Callbacks, callbackPolicy } from './callbacks.ts'
 import { type Credentials, makeCredentials, type ReportFailure } from './credentials.ts'
 import { queuedEvent, tellEvents } from './feed/events.ts'
 import { Feed } from './feed/feed.ts'
@@ -33,18 +35,19 @@ import { type ShareOptions, sharesOf } from './limits.ts'
 import { oncePerMinute } from './log.ts'
 import { ServiceMetrics } from './metrics.ts'
 import { openNames } from './name-servers.ts'
-import {
-  agreeOnPartitions,
-  assertPartitionBy,
-  MOST_PARTITIONS,
-  noteAgain,
-  oneQueue,
-  oneStore,
-  shareOf,
-} from './partitions.ts'
+import { agreeOnPartitions, assertPartitionBy, noteAgain, oneQueue, oneStore, shareOf, storesOf } from './partitions.ts'
 import { Secrets } from './secrets.ts'
-import { sendingOf } from './sending.ts'
-import type { ReloadableOptions, Service, ServiceLogEntry, ServiceOptions, TargetOptions } from './service-options.ts'
+import { sendingOf, UNPARKED_BY } from './sending.ts'
+import {
+  bodyLimitsOf,
+  checkOptions,
+  checkReload,
+  type ReloadableOptions,
+  type Service,
+  type ServiceLogEntry,
+  type ServiceOptions,
+  type TargetOptions,
+} from './service-options.ts'
 import { makeSigning, type Signing } from './signing.ts'
 import { makeTransport, type TransportOptions } from './transport.ts'
 import { type StoreWatch, watchedStore } from './watched-store.ts'
@@ -56,6 +59,7 @@ const CAPACITY_BYTES = 4 * 2 ** 30
 
 /** Assembles a service, and begins to open its store. Throws a TypeError or RangeError that names the option. */
 export function createService(options: ServiceOptions): Service {
+  checkOptions(options)
   const { clock = systemClock, role = 'all', version = 'unknown', log = () => {} } = options
   const metrics = new ServiceMetrics(version)
   const inspector = options.ui === true ? readInspector(options.uiFolder) : undefined
@@ -67,6 +71,8 @@ export function createService(options: ServiceOptions): Service {
   /** Until when `/readyz` says that the store is full, unless a task is stored before. Then one is let in again, to find out. */
   let fullUntil = 0
   const fullTold = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'store_full', message }))
+  /** Of each partition: the lanes that its last turn has shown, and until when those of them that are held are. */
+  const holds: { readonly of: Turn['lanes']; readonly until: ReadonlyMap<string, number> }[] = []
   const watchOf = (n: number): StoreWatch => ({
     storeCalled(call, ms, code) {
       metrics.storeCalled(call, ms, code)
@@ -80,6 +86,11 @@ export function createService(options: ServiceOptions): Service {
       metrics.untold(n, count)
       if (count > 0) callbacks?.look()
     },
+    shown(lanes) {
+      if (holds[n]?.of === lanes) return
+      const held = lanes.filter(({ heldForMs }) => heldForMs > 0)
+      holds[n] = { of: lanes, until: new Map(held.map(({ lane, heldForMs }) => [lane, clock.now() + heldForMs])) }
+    },
   })
   // nothing is sent or deleted by one share of the limits where the store is divided in another way
   let agreeing = (_: Promise<void>): void => {}
@@ -92,8 +103,8 @@ export function createService(options: ServiceOptions): Service {
   )
   const first = stores[0] as ApiStore
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
+  let current: ServiceOptions = options
   let settings = settingsOf(options)
-  let { tokens } = options
   const { names, close: closeNames } = openNames({ ...options, clock })
   const targetsBy = (given: TargetOptions) => ({ ...targetsOf(given, metrics), names })
   let guardOf = guardsOf(options, targetsBy)
@@ -128,7 +139,7 @@ export function createService(options: ServiceOptions): Service {
     sendForAll(each, {
       leaseMs: options.leaseMs ?? 30_000,
       sendingOf: (record) => sendingOf(record, sending),
-      unparkedBy: 'POST /retry-tasks/{taskId}/due, or a reload of the settings',
+      unparkedBy: UNPARKED_BY,
     })
     each.on('degraded', ({ principal: tenant, ...told }) => {
       log({ level: 'warn', event: 'degraded', ...told, ...(tenant !== undefined && { tenant }) })
@@ -163,12 +174,11 @@ export function createService(options: ServiceOptions): Service {
     queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined && clock.monotonic() >= fullUntil
   let operations: Operations | undefined
 
-  let { policies = [] } = options
   /** Writes what the service keeps in a store, after that was emptied. */
   const settleAgain = async (): Promise<void> => {
     try {
       await noteAgain(first, stores.length, partitionBy)
-      await applyPolicies(store.registry, policies)
+      await applyPolicies(store.registry, current.policies)
     } catch (error) {
       log({ level: 'warn', event: 'policies_not_applied', message: (error as Error).message })
     }
@@ -184,7 +194,7 @@ export function createService(options: ServiceOptions): Service {
     // of a store that cannot be opened this says why
     agreeing(store.counts().then(() => agreeOnPartitions(first, stores.length, partitionBy)))
     await agreed
-    await applyPolicies(store.registry, policies)
+    await applyPolicies(store.registry, current.policies)
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const sanitizer = sanitizerOf(own)
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
@@ -213,11 +223,21 @@ export function createService(options: ServiceOptions): Service {
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
       bodySources,
+      isLimited: (origin) => limitFor(limitsIn(shares.claim.limits), origin) !== undefined,
+      heldUntil(lane) {
+        const until = Math.max(0, ...holds.flatMap((each) => each.until.get(lane) ?? []))
+        return until > clock.now() ? until : null
+      },
       refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
       refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),
       settings: () => settings,
-      tokens: () => tokens,
-      state: { isReady: () => state.isReady && !state.isLeaving, isStoreWell, isDraining: () => state.isDraining },
+      tokens: () => current.tokens,
+      state: {
+        isReady: () => state.isReady,
+        isStoreWell,
+        isLeaving: () => state.isLeaving,
+        isDraining: () => state.isDraining,
+      },
       onRequest: (request) => metrics.answered(request),
       metrics: () => metrics.text(),
     })
@@ -228,6 +248,24 @@ export function createService(options: ServiceOptions): Service {
   }
   const logOperation: ConstructorParameters<typeof Operations>[0]['log'] = (entry) =>
     log({ level: entry.event === 'error' ? 'error' : 'info', ...entry })
+  let reloading: Promise<void> = Promise.resolve()
+  const change = async (next: ServiceOptions): Promise<void> => {
+    const nextGuard = guardsOf(next, targetsBy)
+    const nextShares = sharesOf(next, stores.length, partitionBy)
+    const nextSettings = settingsOf(next)
+    const nextNamed = named(next)
+    const setSources = bodySources.changed(next.bodySources ?? {})
+    await applyPolicies(store.registry, next.policies)
+    current = next
+    guardOf = nextGuard
+    shares = nextShares
+    setSources()
+    ;({ credentials, signing } = nextNamed)
+    secrets.forget()
+    settings = nextSettings
+    // what was parked for want of its credential may have it now
+    await store.unpark?.({}).catch(() => log({ level: 'warn', event: 'unpark_failed' }))
+  }
   const opening = open()
   opening.catch(() => {}) // its callers hear of it by `ready`
 
@@ -235,22 +273,11 @@ export function createService(options: ServiceOptions): Service {
     ready: opening.then(() => {}),
     fetch: (request, peer) => opening.then((api) => api.fetch(request, peer), cannotOpen),
     async reload(given) {
-      const next = guardsOf({ ...options, ...given }, targetsBy)
-      const nextShares = sharesOf({ ...options, ...given }, stores.length, partitionBy)
-      const nextSettings = settingsOf({ ...options, ...given })
-      const nextNamed = named(given)
-      const setSources = bodySources.changed(given.bodySources ?? {})
-      await applyPolicies(store.registry, given.policies ?? [])
-      policies = given.policies ?? []
-      guardOf = next
-      shares = nextShares
-      setSources()
-      ;({ credentials, signing } = nextNamed)
-      secrets.forget()
-      settings = nextSettings
-      tokens = given.tokens
-      // what was parked for want of its credential may have it now
-      await store.unpark?.({}).catch(() => log({ level: 'warn', event: 'unpark_failed' }))
+      checkReload(given)
+      // each goes on from what the one before has changed
+      const done = reloading.then(() => change({ ...current, ...given }))
+      reloading = done.catch(() => {}) // its caller hears of it
+      return done
     },
     leave() {
       state.isLeaving = true
@@ -275,24 +302,6 @@ export function createService(options: ServiceOptions): Service {
       await options.bodies?.close()
     },
   }
-}
-
-function bodyLimitsOf({ inlineBodyBytes, maxUploadBytes, uploadTtlMs }: ServiceOptions): BodyLimits {
-  return {
-    inlineBytes: inlineBodyBytes ?? 64 * 1024,
-    maxUploadBytes: maxUploadBytes ?? 2 ** 30,
-    uploadTtlMs: uploadTtlMs ?? 35 * DAY_MS,
-  }
-}
-
-/** Throws a TypeError that names the option. */
-function storesOf(given: TaskStore | readonly TaskStore[]): readonly TaskStore[] {
-  const stores = Array.isArray(given) ? (given as readonly TaskStore[]) : [given as TaskStore]
-  if (stores.length === 0 || stores.length > MOST_PARTITIONS || new Set(stores).size < stores.length) {
-    const got = `${stores.length}${new Set(stores).size < stores.length ? ', some of them twice' : ''}`
-    throw new TypeError(`createService.store: expected one store, or a list of 1 to ${MOST_PARTITIONS}, got ${got}`)
-  }
-  return stores
 }
 
 /** The queue that sends for all tenants what is in one store, the n-th of so many. */
@@ -333,7 +342,7 @@ function settingsOf(options: ServiceOptions): ApiSettings {
     defaultPolicy: options.defaultPolicy ?? { policyId: 'default' },
     attemptTimeoutMs: options.attemptTimeoutMs ?? 30_000,
     policiesLocked: options.policiesLocked === true,
-    filePolicies: new Set(policies.map(({ policyId }) => policyId)),
+    filePolicies: new Set(policies.map((policy) => operatorsPolicy(policy).policyId)),
     metricsOpen: options.metricsOpen === true,
     ...(rate && { rate }),
     hostNames: options.hostNames ?? ['localhost', '127.0.0.1', '[::1]'],
@@ -367,17 +376,6 @@ function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOp
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
 }
-
-/** The policy that is registered as `callbacks`, else the preset for webhooks, whose receivers may fail in any passing way: they know each end by its key. */
-const callbackPolicy =
-  (policies: Policies) =>
-  async (tenant: string | null): Promise<ResolvedPolicy> => {
-    const registered = await policies.get(CALLBACK_POLICY, tenant)
-    if (registered) return policies.resolve(CALLBACK_POLICY, tenant, undefined)
-    return policies.resolve(presets.svix.policyId, tenant, { retryableStatusCodes: 'broad' })
-  }
-
-const CALLBACK_POLICY = 'callbacks'
 
 /** The refusal for who has sent the name, without it: it may be the credential itself, sent in the place of its name. */
 const refusalIn = (given: unknown, name: string): string | undefined =>

@@ -15,6 +15,8 @@ export interface StoreWatch {
   claimed(lateMs: readonly number[]): void
   /** Ends that are to be reported, after a turn. */
   untold(count: number): void
+  /** The lanes that a turn has shown, the same list again where it has looked at none. */
+  shown?(lanes: Turn['lanes']): void
 }
 
 /** Calls that say nothing of the store's health: they only listen, or end it. */
@@ -69,6 +71,7 @@ export function watchedStore(
             if (name !== 'turn') return
             if ((given[0] as Step).claim) watch.claimed(lateIn(value as Turn))
             watch.untold((value as Turn).untold ?? 0)
+            watch.shown?.((value as Turn).lanes)
           },
           (error) => ended(codeOf(error)),
         )

@@ -253,7 +253,8 @@ async function handle(
     stillMay: () => {
       try {
         const now = server.tokens.callerOf(headers, context.tokens())
-        return now.id === caller.id && (row.scope === null || isAllowed(now, row.scope))
+        const isSame = now.id === caller.id && now.tenant === caller.tenant && now.seesAll === caller.seesAll
+        return isSame && (row.scope === null || isAllowed(now, row.scope))
       } catch (error) {
         if (error instanceof Problem) return false
         throw error

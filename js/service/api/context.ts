@@ -127,6 +127,10 @@ export interface ApiContext {
   checkTarget(url: URL, tenant: string | null): TargetRefusal | undefined
   /** The quota of a tenant. undefined: it has none. */
   quotaOf?(tenant: string | null): Quota | undefined
+  /** Whether attempts at an origin are bounded by a limit of its own. */
+  isLimited?(origin: string): boolean
+  /** The end of the hold of a lane, as a turn has seen it; null: it has none. */
+  heldUntil?(lane: string): number | null
   /** Why tasks of a tenant to an origin may not name this credential. undefined: they may. Absent: there are none. */
   refuseCredential?(name: string, tenant: string | null, origin: string): string | undefined
   /** Likewise of the keys that sign. */
@@ -146,8 +150,11 @@ export interface ApiContext {
   settings(): ApiSettings
   /** Asked for each request. undefined: none are configured, and everything is allowed (dev mode). An empty list allows nothing. */
   tokens(): readonly ApiToken[] | undefined
-  /** `isStoreWell`: the queue's own calls of the store succeed, and it was not full a moment ago. */
-  readonly state: { isReady(): boolean; isStoreWell(): boolean; isDraining(): boolean }
+  /**
+   * `isStoreWell`: the queue's own calls of the store succeed, and it was not full a moment ago. `isLeaving`: it is to be asked no more,
+   * `isDraining`: it takes nothing more.
+   */
+  readonly state: { isReady(): boolean; isStoreWell(): boolean; isLeaving(): boolean; isDraining(): boolean }
   readonly version: string
   /** The files below `/ui`. Absent: there is no such path. */
   readonly inspector?: InspectorFiles | undefined

@@ -52,7 +52,7 @@ export function isOwnPage({ headers, url }: Request): boolean {
 }
 
 const ASKED =
-  'authorization, content-type, idempotency-key, if-match, if-none-match, prefer, redrive-tenant, traceparent'
+  'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, prefer, redrive-tenant, traceparent'
 const EXPOSED =
   'etag, location, preference-applied, ratelimit, ratelimit-policy, redrive-request-id, retry-after, www-authenticate'
 

@@ -11,11 +11,12 @@
 
 import { type Clock, presets } from 'redrive'
 import type { RetryPolicy } from 'redrive/core'
-import { backgroundOf, frozenCopy, type ResolvedPolicy, resolvePolicy } from 'redrive/internal'
+import { backgroundOf, frozenCopy, type ResolvedPolicy, resolvePolicy, show } from 'redrive/internal'
 import type { Registry, RegistryEntry } from 'redrive/store'
 import type { ApiSettings } from './context.ts'
 import { inSlices } from './in-slices.ts'
 import { invalid, Problem } from './problem.ts'
+import { POLICY_ID } from './schemas/policy.ts'
 
 /** Where policies lie in the registry, by their ids; those of a tenant have a slash and its name behind. */
 const POLICY_PREFIX = 'policy/'
@@ -109,9 +110,11 @@ export class Policies {
     return written
   }
 
-  async delete(policyId: string, tenant: string | null): Promise<void> {
-    await this.#registry.write(POLICY_PREFIX + nameOf(policyId, tenant), null)
+  /** Deletes a policy of a tenant, if it has the version that is expected. */
+  async delete(policyId: string, tenant: string | null, expected?: number): Promise<'written' | 'changed'> {
+    const outcome = await this.#registry.write(POLICY_PREFIX + nameOf(policyId, tenant), null, expected)
     await this.look(true)
+    return outcome
   }
 
   /** The operator's file wins over what was registered, and what is the tenant's own over what is there for all. */
@@ -233,15 +236,29 @@ export function soundPolicy<P extends Partial<RetryPolicy>>(given: P, ...at: rea
 }
 
 /** Writes the policies of an operator's file where they differ, whatever is there. */
-export async function applyPolicies(registry: Registry, policies: readonly RetryPolicy[]): Promise<void> {
-  const { entries = [] } = policies.length > 0 ? await registry.read({ prefix: POLICY_PREFIX }) : {}
+export async function applyPolicies(registry: Registry, policies: readonly RetryPolicy[] = []): Promise<void> {
+  const all = policies.map(operatorsPolicy)
+  const { entries = [] } = all.length > 0 ? await registry.read({ prefix: POLICY_PREFIX }) : {}
   const known = new Map(entries.map(({ name, value }) => [name, JSON.stringify(value)]))
-  for (const policy of policies) {
-    if (isPreset(policy.policyId) || policy.policyId === DEFAULT_POLICY) {
-      throw new RangeError(`policies: '${policy.policyId}' is the name of a preset; give the policy another`)
-    }
-    const [name, sound] = [POLICY_PREFIX + policy.policyId, soundPolicy(policy)]
+  for (const policy of all) {
+    const name = POLICY_PREFIX + policy.policyId
     // a store that is full takes no write, and a service has to start there to make room
-    if (known.get(name) !== JSON.stringify(sound)) await registry.write(name, sound)
+    if (known.get(name) !== JSON.stringify(policy)) await registry.write(name, policy)
   }
+}
+
+/** A frozen copy of a policy that an operator may give. Throws a TypeError or RangeError that names the field. */
+export function operatorsPolicy(given: RetryPolicy): RetryPolicy {
+  const { policyId } = given
+  if (isPreset(policyId) || policyId === DEFAULT_POLICY) {
+    throw new RangeError(`policies: '${policyId}' is the name of a preset; give the policy another`)
+  }
+  if (!POLICY_ID.test(policyId)) {
+    throw new RangeError(
+      `policies: expected a policyId of 1 to 64 letters, digits or any of . _ ~ -, got ${show(policyId)}`,
+    )
+  }
+  const copy = frozenCopy(given)
+  resolvePolicy(copy)
+  return copy
 }

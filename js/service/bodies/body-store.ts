@@ -67,7 +67,9 @@ export interface BodyFacts {
  * and with a `BodyStoreError` where the store breaks off.
  */
 export function verified(source: Readable, facts: Pick<BodyFacts, 'bytes'> & Partial<BodyFacts>): Readable {
-  return Readable.from(verifiedParts(source, facts), { objectMode: false })
+  const read = Readable.from(verifiedParts(source, facts), { objectMode: false })
+  // a generator that was never read does not end its source
+  return read.once('close', () => source.destroy())
 }
 
 async function* verifiedParts(

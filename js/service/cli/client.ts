@@ -24,7 +24,7 @@ export const CLIENT_FLAGS: FlagTable<ClientFlags> = {
   },
   token: {
     inFile: false,
-    kind: kinds.text('a token', { placeholder: 'TOKEN' }),
+    kind: kinds.token,
     help: 'Token to call it with; REDRIVE_TOKEN keeps it out of the list of processes',
   },
   json: { ...own, kind: kinds.toggle, default: false, help: 'Prints the answer as JSON' },
@@ -127,14 +127,16 @@ export class Client {
       cursor = page.cursor
       // a page may be empty, and the list go on
     } while (cursor && found.length === 0)
-    const first = found.find(({ status }) => status !== 'CANCELLED') ?? found[0]
+    const live = found.filter(({ status }) => status !== 'CANCELLED')
+    const first = live[0] ?? found[0]
     if (!first) {
       throw new CommandError(`no task has the id or the key '${key}'; redrive task list shows what there is`)
     }
-    const another = found.find(({ tenant }) => tenant !== first.tenant)
+    // in partitions by origin or policy a tenant may have several
+    const another = found.find(({ tenant }) => tenant !== first.tenant) ?? live[1]
     if (another) {
       const names = [first, another].map(({ taskId, tenant }) => `${taskId} (${tenant ?? 'no tenant'})`)
-      throw new CommandError(`tasks of several tenants have the key '${key}': ${names.join(', ')}; name one by its id`)
+      throw new CommandError(`several tasks have the key '${key}': ${names.join(', ')}; name one by its id`)
     }
     return encodeURIComponent(String(first.taskId))
   }

@@ -22,6 +22,8 @@ export interface Kind<T> {
   readonly schema: JsonSchema
   /** Given more than once, it takes all of them. */
   readonly isList?: true
+  /** No message shows its values. */
+  readonly isSecret?: true
   /** Reads with the core's functions, which take a while to load. */
   readonly needsCore?: true
   fromText(text: string, tools: Tools): T | undefined
@@ -48,6 +50,13 @@ export function text(expected: string, { placeholder = 'TEXT', ok = () => true }
     fromJson: (value) => (typeof value === 'string' ? read(value) : undefined),
     print: (value) => value,
   }
+}
+
+/** The line that it was written on may have come along: from a file, or a secret that was mounted. */
+export const token: Kind<string> = {
+  ...text('a token of visible ASCII characters', { placeholder: 'TOKEN' }),
+  isSecret: true,
+  fromText: (value) => /^([\x21-\x7e]+)[\r\n]*$/.exec(value)?.[1],
 }
 
 export const file: Kind<string> = text('the path of a file', { placeholder: 'FILE' })

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { show } from 'redrive/internal'
 import { type AnyTable, envOf, type Flag, type FlagTable, nameOf } from './flag.ts'
 import { type Io, reasonOf, UsageError, withoutLogin } from './io.ts'
-import type { Tools } from './kinds.ts'
+import type { Kind, Tools } from './kinds.ts'
 import { nearest, suggestion } from './nearest.ts'
 
 type Source = 'flag' | 'env' | 'file' | 'default'
@@ -108,23 +108,28 @@ function firstOf(
   const last = given?.at(-1)
   if (given && last !== undefined) {
     const text = kind.isList ? given.join(',') : last
-    return { value: wanted(`--${nameOf(key)}`, text, () => kind.fromText(text, tools), kind.expected), source: 'flag' }
+    return { value: wanted(`--${nameOf(key)}`, text, () => kind.fromText(text, tools), kind), source: 'flag' }
   }
   const variable = envOf(key)
   const inEnv = flag.inEnv === false ? undefined : env[variable]
   if (inEnv && !isServiceLink(variable, inEnv)) {
-    return { value: wanted(variable, inEnv, () => kind.fromText(inEnv, tools), kind.expected), source: 'env' }
+    return { value: wanted(variable, inEnv, () => kind.fromText(inEnv, tools), kind), source: 'env' }
   }
   const inFile = flag.inFile === false ? undefined : file?.values[key]
   if (inFile === undefined) return undefined
   const label = `${file?.name}, ${key}`
-  return { value: wanted(label, inFile, () => kind.fromJson(inFile, tools), kind.expected), source: 'file' }
+  return { value: wanted(label, inFile, () => kind.fromJson(inFile, tools), kind), source: 'file' }
 }
 
-function wanted(label: string, given: unknown, read: () => unknown, expected: string): unknown {
+function wanted(
+  label: string,
+  given: unknown,
+  read: () => unknown,
+  { expected, isSecret }: Pick<Kind<unknown>, 'expected' | 'isSecret'>,
+): unknown {
   const value = readAs(label, read)
   if (value !== undefined) return value
-  throw new UsageError(`${label}: expected ${expected}, got ${shown(given)}`)
+  throw new UsageError(`${label}: expected ${expected}${isSecret ? '' : `, got ${shown(given)}`}`)
 }
 
 /** Some readers say by themselves what is wrong, under the name of an option. */

@@ -142,9 +142,11 @@ describe('a credential', () => {
       await post(`/retry-tasks/${taskId}/due`, {})
       await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).parked).toBe(true)
       expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1)
-      expect(JSON.stringify(await (await ask(`/retry-tasks/${taskId}/explain`)).json())).toContain(
-        'by the settings of the service',
-      )
+      const explained = JSON.stringify(await (await ask(`/retry-tasks/${taskId}/explain`)).json())
+      expect(explained).toContain('by the settings of the service')
+      expect(explained).toContain('waits for POST /retry-tasks/{taskId}/due, or a reload of the settings, since')
+      // which a service has not
+      expect(explained).not.toMatch(/resume\(|setPrincipal/)
       expect(seen).toEqual([])
       await service.reload({ credentials: { api } })
       await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).status).toBe('SUCCEEDED')

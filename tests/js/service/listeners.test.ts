@@ -245,3 +245,12 @@ describe('where there are uploads, a request that has not come whole', () => {
     expect(await told).toBe("the connection ended after ''")
   })
 })
+
+test('a probe by HTTP/1.0, which needs no Host, is answered', async () => {
+  const listener = await listen(async ({ url }) => new Response(url), { host: '127.0.0.1', port: 0, tls: undefined })
+  onTestFinished(() => listener.cut())
+  const socket = connect(listener.port, '127.0.0.1')
+  const told = toldOn(socket)
+  socket.write('GET /healthz HTTP/1.0\r\n\r\n')
+  expect(await told).toMatch(/HTTP\/1\.1 200 [\s\S]*\/healthz'$/)
+})

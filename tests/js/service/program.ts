@@ -1,6 +1,7 @@
 /** The program itself, as a process: started, asked, told to stop. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +29,16 @@ export interface Ended {
   readonly stdout: string
   readonly stderr: string
 }
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The configured form of a token. */
+export const entry = (text: string, tenant: string) => ({
+  sha256: sha256(text),
+  tenant,
+  name: tenant,
+  scopes: ['tasks:read', 'tasks:write'],
+})
 
 /** A folder that is gone when the test is over. */
 export function folder(files: Readonly<Record<string, unknown>> = {}): string {

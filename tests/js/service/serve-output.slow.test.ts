@@ -1,12 +1,16 @@
-// The program `redrive serve` beside what may go wrong around it: its log has no reader, or a SIGHUP comes before it has read its files.
-import { spawn } from 'node:child_process'
+// The program `redrive serve` beside what may go wrong around it: its log has no reader, or a SIGHUP comes before it has read its
+// files, or they have changed.
+import { execFileSync, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { get } from 'node:https'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../redis/servers.ts'
 import { freePort } from '../../servers/free-port.ts'
 import { eventually } from '../eventually.ts'
 import { target } from './loopback.ts'
-import { folder, json, post, start } from './program.ts'
+import { entry, folder, json, post, start } from './program.ts'
 
 const CLI = fileURLToPath(new URL('../../../js/cli.ts', import.meta.url))
 const LOST = /^redrive: the log cannot be written \(.+\): lines are lost\n$/
@@ -82,4 +86,51 @@ test('SIGHUP while it starts is heeded once it has started', async () => {
   expect(await json(await fetch(`${url}/healthz`))).toMatchObject({ status: 'ok' })
   child.kill('SIGTERM')
   expect(await exit).toBe(0)
+})
+
+test('SIGHUP reads everything again, and what was taken out of the configuration is closed', async () => {
+  const slow = { policyId: 'slow', strategy: 'fixed', initialDelayMs: 1_000 }
+  const open = { tokens: [entry('rd_a', 'acme')], targets: ['https://api.example.com'], allowPrivate: ['10.0.0.0/8'] }
+  const cwd = folder({ 'redrive.config.json': { ...open, policies: [slow] } })
+  const { url, child, logged, lines } = await start([], cwd)
+  const as = { authorization: 'Bearer rd_a' }
+  const statusOf = async (targetUrl: string) =>
+    (await post(`${url}/retry-tasks`, { targetUrl, method: 'PUT', body: 'x' }, as)).status
+  child.kill('SIGHUP')
+  await logged('reloaded')
+  expect((await fetch(`${url}/retry-policies/slow`, { headers: as })).status).toBe(200)
+  expect(await statusOf('https://other.example.com/')).toBe(422)
+  writeFileSync(
+    join(cwd, 'redrive.config.json'),
+    JSON.stringify({ tokens: open.tokens, allowPrivate: open.allowPrivate }),
+  )
+  await eventually(() => lines.filter(({ event }) => event === 'reloaded').length).toBeGreaterThan(1)
+  expect([await statusOf('https://other.example.com/'), await statusOf('https://10.0.0.1/')]).toEqual([201, 201])
+  writeFileSync(join(cwd, 'redrive.config.json'), JSON.stringify({ tokens: open.tokens }))
+  await eventually(() => statusOf('https://10.0.0.1/')).toBe(422)
+})
+
+test('a file that a reload has named is watched from then on, and a certificate that is none has changed nothing', async () => {
+  const cwd = folder({ 'a.json': [entry('rd_a', 'a')], 'b.json': [entry('rd_b', 'b')] })
+  const about = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=test']
+  execFileSync('openssl', ['req', ...about, '-keyout', 'key.pem', '-out', 'cert.pem'], { cwd, stdio: 'ignore' })
+  const config = (tokens: string) =>
+    writeFileSync(join(cwd, 'redrive.config.json'), JSON.stringify({ tokens, tlsCert: 'cert.pem', tlsKey: 'key.pem' }))
+  config('a.json')
+  const { url, logged } = await start([], cwd)
+  const statusOf = (token: string) =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const given = { rejectUnauthorized: false, headers, agent: false }
+      get(`${url}/retry-tasks`, given, (answer) => resolve(answer.resume().statusCode)).on('error', reject)
+    })
+  expect(await statusOf('rd_a')).toBe(200)
+  config('b.json')
+  await eventually(() => statusOf('rd_b')).toBe(200)
+  writeFileSync(join(cwd, 'b.json'), JSON.stringify([entry('rd_c', 'c')]))
+  await eventually(() => statusOf('rd_b')).toBe(401)
+  writeFileSync(join(cwd, 'b.json'), JSON.stringify([entry('rd_d', 'd')]))
+  writeFileSync(join(cwd, 'cert.pem'), 'none')
+  expect((await logged('reload_refused')).message).toMatch(/^--tls-cert cert\.pem, .*: nothing was changed$/)
+  expect([await statusOf('rd_c'), await statusOf('rd_d')]).toEqual([200, 401])
 })

@@ -1,5 +1,4 @@
 // The program `redrive serve` as its operator meets it: what it says when it starts, refuses, reloads and stops.
-import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
@@ -11,17 +10,10 @@ import { onLoopback } from '../../loopback.ts'
 import { startCluster, startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { target } from './loopback.ts'
-import { folder, json, post, run, start, WITH_UI } from './program.ts'
+import { entry, folder, json, post, run, sha256, start, WITH_UI } from './program.ts'
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
 const OTHER = 'rd_bbbbbbbbbbbbbbbbbbbbbbbbbb'
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-const entry = (text: string, tenant: string) => ({
-  sha256: sha256(text),
-  tenant,
-  name: tenant,
-  scopes: ['tasks:read', 'tasks:write'],
-})
 
 describe('a start', () => {
   test('with no option keeps tasks in ./redrive.db, says so, and delivers what it is posted', async () => {
@@ -46,10 +38,18 @@ describe('a start', () => {
     [['--tokens', 'none.json'], /none\.json/],
     [['--targets', 'https://10.0.0.1'], /^redrive: targets: 'https:\/\/10\.0\.0\.1' .*open its range/],
     [['--tenants', 'tenants.json'], /^redrive: targets: 'https:\/\/10\.0\.0\.2' .*open its range/],
+    [['--bodies', 'file:tokens.json'], /^redrive: --bodies: \S+tokens\.json cannot be a folder of bodies \(EEXIST\)/],
+    [['--policies', 'preset.json'], /'svix' is the name of a preset/],
+    [['--policies', 'slash.json'], /expected a policyId of 1 to 64 letters.*got 'a\/b'/],
+    [
+      ['--tls-cert', 'tokens.json', '--tls-key', 'tokens.json'],
+      /--tls-cert tokens\.json, --tls-key tokens\.json: no PEM/,
+    ],
     [['--default-backoff-base', '15s'], /--default-backoff-exponent and --default-backoff-jitter are missing/],
   ])('with %j is refused with exit code 2 and one line, and makes no file', async (args, line) => {
     const tenants = { acme: { targets: ['https://10.0.0.2'] } }
-    const cwd = folder({ 'tokens.json': [entry(TOKEN, 'acme')], 'tenants.json': tenants })
+    const policies = { 'preset.json': [{ policyId: 'svix' }], 'slash.json': [{ policyId: 'a/b' }] }
+    const cwd = folder({ 'tokens.json': [entry(TOKEN, 'acme')], 'tenants.json': tenants, ...policies })
     const { code, stderr, stdout } = await run([...args, '--port', '0'], cwd)
     expect(stderr).toMatch(line)
     expect(stderr.trim().split('\n')).toHaveLength(1)
@@ -63,6 +63,8 @@ describe('a start', () => {
     const { code, stderr } = await run(['--port', port])
     expect(stderr).toBe(`redrive: port ${port} is taken: another process listens on it; name another with --port\n`)
     expect(code).toBe(1)
+    const admin = await run(['--port', '0', '--admin-port', port])
+    expect(admin.stderr).toMatch(/; name another with --admin-port\n$/)
   })
 
   test('without its Redis says so, with exit code 1, and never the password', async () => {
@@ -155,14 +157,6 @@ describe('tokens and listeners', () => {
     expect(await logged('reload_refused')).toMatchObject({ level: 'error' })
     expect(await statusOf(OTHER)).toBe(200)
     expect(JSON.stringify(lines)).not.toContain(OTHER)
-  })
-
-  test('SIGHUP reads everything again', async () => {
-    const cwd = folder({ 'policies.json': [{ policyId: 'slow', strategy: 'fixed', initialDelayMs: 1_000 }] })
-    const { url, child, logged } = await start(['--policies', 'policies.json'], cwd)
-    child.kill('SIGHUP')
-    await logged('reloaded')
-    expect((await fetch(`${url}/retry-policies/slow`)).status).toBe(200)
   })
 
   test('a second port takes over what is for operators', async () => {

@@ -4,9 +4,10 @@ import { StorageFullError } from '../../../js/api/task-errors.ts'
 import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { fakeClock } from '../../../js/testing.ts'
+import { onLoopback } from '../../loopback.ts'
 import { eventually } from '../eventually.ts'
 import { type Seen, target } from './loopback.ts'
-import { json } from './program.ts'
+import { json, sha256 } from './program.ts'
 import { setup } from './service-setup.ts'
 
 async function shop(statuses: readonly number[] = []) {
@@ -149,11 +150,98 @@ describe('reload', () => {
     expect((await ask('/retry-tasks')).status).toBe(401)
   })
 
+  test('what is left out stays as it is, and what is undefined is as if it had never been given', async () => {
+    const { service, post } = await setup({ tokens: [], targets: ['https://a.example'] })
+    const task = (host: string) => ({ targetUrl: `https://${host}.example/`, method: 'PUT', body: 'x' })
+    await service.reload({ targets: ['https://b.example'] })
+    expect((await post('/retry-tasks', task('b'))).status).toBe(401)
+    await service.reload({ tokens: undefined })
+    expect((await post('/retry-tasks', task('a'))).status).toBe(422)
+    await service.reload({ targets: undefined })
+    expect((await post('/retry-tasks', task('a'))).status).toBe(201)
+  })
+
   test('what is wrong changes nothing', async () => {
     const { service, ask } = await setup()
     await expect(service.reload({ targets: ['nonsense'], tokens: [] })).rejects.toThrow(TypeError)
+    const policies = [{ policyId: 'slow' }, { policyId: 'svix' }]
+    await expect(service.reload({ policies, tokens: [] })).rejects.toThrow("'svix' is the name of a preset")
     expect((await ask('/retry-tasks')).status).toBe(200)
+    expect((await ask('/retry-policies/slow')).status).toBe(404)
   })
+})
+
+const tokenOf = (text: string) => ({
+  name: text,
+  sha256: sha256(text),
+  tenant: text,
+  scopes: ['tasks:read', 'tasks:write'] as const,
+})
+
+test('the hold of a lane is shown to its own tenant alone', async () => {
+  const { ask, post } = await setup({ tokens: [tokenOf('ann'), tokenOf('bob')] })
+  const origin = await onLoopback((_, response) => void response.writeHead(503, { 'retry-after': '50' }).end())
+  const as = (token: string) => ({ authorization: `Bearer ${token}` })
+  const held = async (token: string) => {
+    const { lanes } = await json(await ask('/stats', { headers: as(token) }))
+    return (lanes as { heldUntilAt: number | null }[]).map(({ heldUntilAt }) => heldUntilAt !== null)
+  }
+  const task = { targetUrl: `${origin}/`, method: 'PUT', body: 'x' }
+  await post('/retry-tasks', task, as('ann'))
+  await eventually(() => held('ann')).toEqual([true])
+  await post('/retry-tasks', { ...task, delayMs: 60_000 }, as('bob'))
+  expect(await held('bob')).toEqual([false])
+})
+
+test('a task that is due says that a pause holds it, or that a limit may', async () => {
+  const { url, seen } = await target(() => 200)
+  const { ask, post } = await setup({ limits: { [new URL(url).origin]: { perSecond: 0.001 } } })
+  const create = async (more: object = {}) =>
+    (await json(await post('/retry-tasks', { targetUrl: url, method: 'PUT', body: 'x', ...more }))).taskId
+  const waits = async (taskId: unknown) => {
+    const { decisions } = await json(await ask(`/retry-tasks/${taskId}/explain`))
+    return (decisions as { text: string; data?: object }[]).at(-1)
+  }
+  await create()
+  await eventually(() => seen.length).toBe(1)
+  const taskId = await create()
+  await eventually(() => waits(taskId)).toMatchObject({
+    text: expect.stringMatching(/^waits for its turn within the limit/),
+  })
+  expect((await post('/pauses', { tenant: null })).status).toBe(201)
+  expect(await waits(taskId)).toMatchObject({
+    text: 'waits for the end of a pause: DELETE /pauses/{pauseId} lifts it',
+    data: { gate: 'paused' },
+  })
+})
+
+test('one that leaves says that it is stopping, and still takes tasks', async () => {
+  const { service, ask, post } = await setup()
+  service.leave()
+  const answer = await ask('/readyz')
+  expect([answer.status, (await json(answer)).checks]).toEqual([503, { store: true, runner: true, draining: true }])
+  const task = { targetUrl: 'http://127.0.0.1:1/', method: 'PUT', body: 'x' }
+  expect((await post('/retry-tasks', task)).status).toBe(201)
+})
+
+test.each([
+  [{ unknownOption: 1 }, /^createService\.unknownOption: no such option/],
+  [{ token: [] }, /^createService\.token: no such option; .*tokens/],
+  [{ tokens: 'rd_a' }, /^createService\.tokens: expected an array/],
+  [{ tokens: [{ ...tokenOf('ann'), sha256: 'rd_a' }] }, /^createService\.tokens\[0\]\.sha256: expected 64 hex digits/],
+  [{ rate: { perSecond: 0 } }, /^createService\.rate\.perSecond: expected a number above 0, got 0/],
+  [{ store: undefined }, /^createService\.store: expected a store/],
+])('an option that is unknown or wrong is refused by its name: %j', async (options, message) => {
+  const given = { store: memoryStore({ everyone: true }), ...options }
+  expect(() => createService(given as never)).toThrow(message)
+})
+
+test('a reload refuses what it does not know, or cannot change', async () => {
+  const { service, ask } = await setup({ tokens: [] })
+  for (const wrong of [{ token: [] }, { capacity: 5 }, { tokens: 'rd_a' }]) {
+    await expect(service.reload(wrong as never)).rejects.toThrow(/^reload\.\w+: /)
+  }
+  expect((await ask('/retry-tasks')).status).toBe(401)
 })
 
 test("an 'api' takes tasks and sends none", async () => {

@@ -104,12 +104,14 @@ export async function redriveMany(exchange: Exchange<unknown, RedriveManyIn>): P
 export async function purgeMany(exchange: Exchange<unknown, PurgeIn>): Promise<Reply> {
   const { filter, confirm } = exchange.body
   const scope = scopeOf(exchange, filter)
+  // those that end from now on may be in no count
+  const endedBefore = Math.min(filter.endedBefore ?? Number.POSITIVE_INFINITY, await exchange.storeNow())
   const total = await countDead(exchange.context.store, scope)
   if (total !== confirm) {
     const detail = `there are ${total} dead letters of this filter, and ${confirm} were to be deleted; nothing was`
     throw new Problem('count-changed', detail, { count: total })
   }
-  return begin(exchange, { kind: 'purge', scope, total })
+  return begin(exchange, { kind: 'purge', scope: { ...scope, filter: { ...scope.filter, endedBefore } }, total })
 }
 
 async function begin({ context }: Exchange, operation: NewOperation): Promise<Reply> {

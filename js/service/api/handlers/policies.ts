@@ -104,7 +104,7 @@ export async function getPolicy(exchange: Exchange): Promise<Reply> {
 }
 
 export async function deletePolicy(exchange: Exchange): Promise<Reply> {
-  const { policies, settings, caller } = exchange
+  const { policies, settings, caller, headers } = exchange
   const policyId = idOf(exchange)
   const isDefault = policyId === DEFAULT_POLICY || policyId === settings.defaultPolicy.policyId
   const found = await policies.get(policyId, caller.tenant, true)
@@ -117,7 +117,8 @@ export async function deletePolicy(exchange: Exchange): Promise<Reply> {
     throw new Problem('policy-default', `'${policyId}' is ${what}, and stays`)
   }
   assertOurs(policyId, exchange)
-  await policies.delete(policyId, caller.tenant)
+  const expected = expectedBy(headers, policyId, found)
+  if ((await policies.delete(policyId, caller.tenant, expected)) === 'changed') throw changed(policyId)
   return NO_CONTENT
 }
 

@@ -22,7 +22,7 @@ export async function ready({ context }: Exchange): Promise<Reply> {
   const checks = {
     store: answers && reason === undefined && state.isStoreWell(),
     runner: state.isReady(),
-    draining: state.isDraining(),
+    draining: state.isLeaving(),
   }
   return {
     status: checks.store && checks.runner && !checks.draining ? 200 : 503,

@@ -3,6 +3,7 @@
 import type { OriginStats } from 'redrive'
 import { pausedBy, principalIn } from 'redrive/internal'
 import { originIn } from 'redrive/store'
+import type { ApiContext } from '../context.ts'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
 import { afterOthers } from '../in-slices.ts'
 import { ownOf } from '../tokens.ts'
@@ -37,7 +38,7 @@ export async function stats(exchange: Exchange): Promise<Reply> {
     ...counts,
     capacity,
     durability: store.durability,
-    lanes: lanes.slice(0, SHOWN).map((lane) => showLane(lane, origins[originIn(lane.lane)], isPaused)),
+    lanes: lanes.slice(0, SHOWN).map((lane) => showLane(lane, origins[originIn(lane.lane)], isPaused, context)),
     moreLanes: isMore || lanes.length > SHOWN,
   })
 }
@@ -82,19 +83,15 @@ function showLane(
   { lane, ...rest }: Lane,
   origin: OriginStats | undefined,
   isPaused: ReturnType<typeof pausedBy>,
+  { heldUntil }: ApiContext,
 ): object {
-  const {
-    heldUntilAt = null,
-    circuit = 'CLOSED',
-    retryBudget = Infinity,
-    gate = null,
-    gateUntilAt = null,
-  } = origin ?? {}
+  const { circuit = 'CLOSED', retryBudget = Infinity, gate = null, gateUntilAt = null } = origin ?? {}
   return {
     origin: originIn(lane),
     tenant: principalIn(lane),
     ...rest,
-    heldUntilAt,
+    // what a server asks of one tenant is nothing to another
+    heldUntilAt: heldUntil?.(lane) ?? null,
     circuit,
     retryBudget: Number.isFinite(retryBudget) ? retryBudget : null,
     gate,

@@ -1,9 +1,13 @@
 /** GET, DELETE and the rest of /retry-tasks: what one may ask about a task, and do to it. */
 
 import { Readable } from 'node:stream'
-import type { StoredTask } from 'redrive/store'
+import type { Decision } from 'redrive'
+import { pausedBy } from 'redrive/internal'
+import { originIn, type StoredTask } from 'redrive/store'
 import { BodyMissingError, BodyStoreError } from '../../bodies/body-store.ts'
 import { bodyIn, type TaskBody } from '../../bodies/task-bodies.ts'
+import { UNPARKED_BY } from '../../sending.ts'
+import type { ApiContext } from '../context.ts'
 import { etagOf, isKnown } from '../etag.ts'
 import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
@@ -87,9 +91,32 @@ export async function listAttempts(exchange: Exchange<PageQuery>): Promise<Reply
 
 export async function explainTask(exchange: Exchange): Promise<Reply> {
   const { caller, context } = exchange
-  const taskId = idOf(exchange)
-  await seenTask(taskId, caller, context)
-  return ok({ decisions: await context.queue.explain(taskId, ALL) })
+  const record = await seenTask(idOf(exchange), caller, context)
+  const decisions = await context.queue.explain(record.taskId, ALL)
+  const isPaused = pausedBy(await context.store.pauses.list())
+  return ok({ decisions: decisions.map((decision) => ofService(decision, record, isPaused, context)) })
+}
+
+/** A decision of the queue in the words of the service, which has other calls, and pauses and limits that the store goes by. */
+function ofService(
+  decision: Decision,
+  { lane }: StoredTask,
+  isPaused: ReturnType<typeof pausedBy>,
+  { isLimited }: ApiContext,
+): Decision {
+  const { kind, text, data } = decision
+  if (kind === 'parked') return { ...decision, text: text.replace(/parked until .*/, `parked until ${UNPARKED_BY}`) }
+  if (kind !== 'waits') return decision
+  if (data?.gate === 'parked') {
+    return { ...decision, text: `waits for ${UNPARKED_BY}, since its credentials are missing or were refused` }
+  }
+  if (data?.gate !== 'ready') return decision
+  if (isPaused(lane)) {
+    const paused = 'waits for the end of a pause: DELETE /pauses/{pauseId} lifts it'
+    return { ...decision, text: paused, data: { ...data, gate: 'paused' } }
+  }
+  if (!isLimited?.(originIn(lane))) return decision
+  return { ...decision, text: 'waits for its turn within the limit of its target, or for a free place (concurrency)' }
 }
 
 export async function getBody(exchange: Exchange): Promise<Reply> {

@@ -79,8 +79,9 @@ export const policyRoutes: readonly Route[] = [
     summary: 'Deletes a policy',
     description: 'Tasks keep the policy that they were made with.',
     scope: 'policies:write',
+    headersIn: [{ name: 'If-Match', description: 'An ETag: only if it is still that policy', example: '"17"' }],
     answers: { 204: { description: 'It is gone' } },
-    problems: ['not-found', 'policy-default'],
+    problems: ['not-found', 'changed-meanwhile', 'policy-default'],
     handle: deletePolicy,
   }),
   route({

@@ -220,3 +220,14 @@ test('S17 no tenant goes before others by its priority, and each may put its own
   expect((await post('one', 1, { tokens: alone })).status).toBe(201)
   expect((await post(undefined, 1, {})).status).toBe(201)
 })
+
+test('a listener whose token sees less by now, or is of another tenant, is closed', async () => {
+  for (const changed of [tokenFor('a', 'acme', 'tasks:read'), tokenFor('a', null, 'tasks:read')]) {
+    const { api, now, clock } = await setup({ tokens: [tokenFor('a', null, 'admin')] })
+    const headers = { host: 'localhost', authorization: 'Bearer a' }
+    const answer = await api.fetch(new Request('http://localhost/events', { headers }))
+    now.tokens = [changed]
+    await clock.advance(15_000)
+    expect(await answer.text()).toMatch(/event: closed\ndata: \{"reason":"unauthorized"/)
+  }
+})

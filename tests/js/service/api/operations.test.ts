@@ -80,11 +80,18 @@ describe.for(STORES)('%s', (kind) => {
     expect(wrong).toMatchObject({ status: 409, json: { count: 300 } })
     expect(typeOf(wrong)).toBe('count-changed')
     const some = { filter: { taskIds: ids.slice(0, 10) }, confirm: 10 }
+    await world.clock.advance(1)
     const begun = await world.ask('POST', '/dead-letters/purge', { body: some })
     expect(begun.json).toMatchObject({ kind: 'purge', total: 10 })
     await worker(world, 'a').tick()
     expect(await shown(world, begun)).toMatchObject({ status: 'DONE', done: 10 })
     expect(await world.store.counts()).toMatchObject({ exhausted: 290, purged: 10 })
+    // those that end after the count were not confirmed
+    const all = await world.ask('POST', '/dead-letters/purge', { body: { filter: {}, confirm: 290 } })
+    await bury(world, 2)
+    for (let i = 0; i < 6; i++) await worker(world, 'a').tick()
+    expect(await shown(world, all)).toMatchObject({ status: 'DONE', done: 290 })
+    expect(await world.store.counts()).toMatchObject({ exhausted: 2 })
   })
 
   test('a worker that is killed within a part leaves that part to the next, which does no more of it than it has to', async () => {

@@ -33,6 +33,7 @@ describe.for(STORES)('%s', (kind) => {
     expect(put.json.strategy).toBeUndefined()
     const stale = await ask('PUT', '/retry-policies/invoices', { body: {}, headers: { 'if-match': etag } })
     expect([stale.status, typeOf(stale)]).toEqual([412, 'changed-meanwhile'])
+    expect((await ask('DELETE', '/retry-policies/invoices', { headers: { 'if-match': etag } })).status).toBe(412)
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(204)
     expect((await ask('GET', '/retry-policies/invoices')).status).toBe(404)
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(404)

@@ -155,7 +155,12 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     bodies: options.bodies && new TaskBodies(options.bodies, { ...BODY_LIMITS, ...options.bodyLimits }, clock),
     settings: () => now.settings,
     tokens: () => now.tokens,
-    state: { isReady: () => now.isReady, isStoreWell: () => true, isDraining: () => now.isDraining },
+    state: {
+      isReady: () => now.isReady,
+      isStoreWell: () => true,
+      isLeaving: () => now.isDraining,
+      isDraining: () => now.isDraining,
+    },
     tellEnds: async (taskIds) => {
       const ends = await store.untold(taskIds.length, taskIds)
       await store.told(ends.map(({ task, endedAt }) => ({ taskId: task.taskId, endedAt })))

@@ -263,7 +263,11 @@ describe('a store of bodies that fails', () => {
   })
 })
 
-test('a body is not read any further once its target has answered, or its attempt is over', async () => {
+test.each([
+  // it answers at once, and reads nothing
+  ['its target has answered', true, { status: 'EXHAUSTED', reason: 'not_retryable' }],
+  ['its target could not be connected to', false, { status: 'EXHAUSTED', reason: 'max_attempts' }],
+])('a body is not read any further once its attempt is over: %s', async (_, isThere, end) => {
   let [opened, closed] = [0, 0]
   const bodies = changed(memoryBodies(), (bytes) => {
     opened++
@@ -275,12 +279,12 @@ test('a body is not read any further once its target has answered, or its attemp
     body.once('close', () => closed++)
     return { body, bytes: bytes.length }
   })
-  // it answers at once, and reads nothing
   const origin = await onLoopback((_, response) => void response.writeHead(413).end())
   const { post, ended } = await setup(bodies, { maxBodyBytes: 4_000_000 })
-  const targetUrl = `${origin}/`
-  const taskId = await post({ targetUrl, body: randomBytes(1_000_000).toString('base64'), bodyEncoding: 'base64' })
-  expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'not_retryable' })
+  const targetUrl = isThere ? `${origin}/` : 'http://127.0.0.1:1/'
+  const body = randomBytes(1_000_000).toString('base64')
+  const taskId = await post({ targetUrl, body, bodyEncoding: 'base64', policy: { ...QUICK, maxAttempts: 1 } })
+  expect(await ended(taskId)).toMatchObject(end)
   await eventually(() => closed).toBe(opened)
   expect(opened).toBe(1)
 })

@@ -268,6 +268,28 @@ test('a key that no task keeps, or tasks of several tenants, is refused', async 
   expect([...nobody.asked, ...both.asked]).toHaveLength(2)
 })
 
+test('a key of several tasks that live, one in each partition, is refused', async () => {
+  const tasks = [{ ...TASK, status: 'CANCELLED' }, TASK, { ...TASK, taskId: OTHER, policyId: 'slow' }]
+  const { code, err, asked } = await asking('task cancel invoice-2041', { 'GET /retry-tasks': { json: { tasks } } })
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`${ID} (acme), ${OTHER} (acme); name one`) })
+  expect(asked).toHaveLength(1)
+})
+
+test('a token ends with its line, and one that no request can carry is refused and not shown', async () => {
+  const answers = { [`GET /retry-tasks/${ID}`]: { json: TASK } }
+  const { code, asked } = await asking(`task get ${ID}`, answers, { env: { REDRIVE_TOKEN: 'rd_secret\r\n' } })
+  expect([code, asked[0]?.headers.authorization]).toEqual([0, 'Bearer rd_secret'])
+  for (const token of ['rd_secret\nx', 'rd_secret\u0007', 'rd_secret€']) {
+    const refused = await asking(`task get ${ID}`, answers, { env: { REDRIVE_TOKEN: token } })
+    expect(refused).toMatchObject({
+      code: 2,
+      asked: [],
+      err: expect.stringMatching(/^redrive: REDRIVE_TOKEN: expected a token/),
+    })
+    expect(refused.err).not.toContain('rd_secret')
+  }
+})
+
 test('task get --wait asks the service to wait', async () => {
   const { asked } = await asking(`task get ${ID} --wait 1500ms`, { [`GET /retry-tasks/${ID}`]: { json: TASK } })
   expect(asked[0]?.headers.prefer).toBe('wait=2')
