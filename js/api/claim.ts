@@ -63,7 +63,10 @@ export interface Claim {
   readonly otherMax?: number | undefined
   /** No say in a store for everyone. */
   readonly principal: string | null
-  /** Tasks whose `home` is one of these, and not the owner, are left to it. */
+  /**
+   * Tasks whose `home` is one of these, and not the owner, are left to it. So are those of homes that are live at the claim, where a store knows
+   * that without being asked: one may have come since `homes.live`.
+   */
   readonly skipHomes: readonly string[]
   /** Homes whose needs (`homeOf`) the owner has: tasks of other such homes are left alone. Absent: all. */
   readonly supplied?: readonly string[]

@@ -42,6 +42,8 @@ export interface NewTask extends Labels {
   readonly deadlineInMs: number
   /** The one of them that is least. @default 'total_budget' */
   readonly deadlineReason?: DeadlineReason
+  /** The time from the call to its `expiresAt`: put back, it ends then, too. Absent: it has none. */
+  readonly expiresAfterMs?: number
   /** The time since the call was made. @default 0 */
   readonly ageMs?: number
   readonly dueInMs: number
@@ -52,7 +54,7 @@ export interface NewTask extends Labels {
   /** Position in the window of spread waits, 0..2^32-1; -1: none yet. */
   readonly phase: number
   readonly previousDelayMs: number
-  /** Bits of the core's own. @default 0 */
+  /** Bits of the core's own, and `MARK_ACCEPTED`. @default 0 */
   readonly marks?: number
   readonly priority: number
   /** One after another, within the principal. */
@@ -74,6 +76,12 @@ export interface NewTask extends Labels {
   /** The attempts made so far, where there are any. */
   readonly log?: readonly AttemptLog[]
 }
+
+/**
+ * The bit of `marks` by which a store notes that another call than its first has enqueued the task, too: the leaving of the first one's
+ * caller does not end it any more.
+ */
+export const MARK_ACCEPTED: number = 2 ** 30
 
 export type DeadlineReason = 'total_budget' | 'expired' | 'key_expired'
 
@@ -123,6 +131,8 @@ export const homeOf = (needs: readonly string[]): string | null =>
 
 const NEEDS = 'needs '
 export const isHomeOfNeeds = (home: string | null): boolean => home?.startsWith(NEEDS) === true
+/** Whether a process has to be there: its caller waits, or it alone has a header of the task. */
+export const isHomeOfProcess = (home: string | null): boolean => home !== null && !isHomeOfNeeds(home)
 
 /** How a lane is called: origins hold no space, and `null` is not the principal ''. */
 export function laneName(principal: string | null, origin: string): string {

@@ -61,7 +61,9 @@ export {
   type DeadlineReason,
   homeOf,
   isHomeOfNeeds,
+  isHomeOfProcess,
   laneName,
+  MARK_ACCEPTED,
   type NewTask,
   originIn,
   PLAIN_SCHEMA,
@@ -158,6 +160,8 @@ export interface TaskStore {
    * Takes tasks, all in one step, each with its own outcome:
    * - 'duplicate': `taskId` is here already, whatever its status and its request, or another task of this principal has this
    *   key and fingerprint. Its id is given. A task keeps its key until it is deleted; one that was cancelled gives it up.
+   *   Where that other one is PENDING or IN_FLIGHT, and no process is the `home` of the new one, it gets `MARK_ACCEPTED`: from then on it is
+   *   kept for the call that met it, until it has ended. A retry leaves the mark, whatever `carry` says.
    * - 'conflict': that task has this key and another fingerprint (S6). Its id is given.
    * - 'unreadable': a record of a later version has this key. Its id is given, and nothing is stored: whether it is the same request,
    *   and what has become of it, only that version knows.
@@ -195,16 +199,19 @@ export interface TaskStore {
 
   /**
    * PENDING: ended now, CANCELLED, or EXHAUSTED with `as`. IN_FLIGHT: 'requested'; a success still counts, anything else, a lease that runs out
-   * too, makes it CANCELLED (`as` has no say). Ended already, unreadable, or not here: 'gone'.
+   * too, makes it CANCELLED (`as` has no say). Ended already, unreadable, or not here: 'gone'. `isCallers`: only since its caller waits no
+   * longer. Then one with `MARK_ACCEPTED` stays as it is: 'requested'. Likewise a settlement that would end it as 'wait_exceeded',
+   * 'circuit_open' or 'closed' puts it back, due now, and is 'stale'.
    */
-  cancel(taskId: string, as?: ExhaustedReason): Promise<'cancelled' | 'requested' | 'gone'>
+  cancel(taskId: string, as?: ExhaustedReason, isCallers?: boolean): Promise<'cancelled' | 'requested' | 'gone'>
 
   /**
    * Puts dead letters back, PENDING, with key, id and history, attempts and refunds at 0, and not parked; the i-th that goes back
    * is due in i times `spacingMs`, i from 0, behind what its order holds by then. `phase` is -1, `previousDelayMs` and `marks` are 0 as of a
    * task that never failed, but for bit 6 of `marks`, 32, which stays: a redirect has answered its request. `createdAt` and `home` stay. Capacity has no say: they were accepted. The new deadline is the least of its policy's
    * `totalBudgetMs` from now and, with a key and without `acceptDuplicateRisk`, `keyTtlMs` from its first attempt,
-   * the first that was ever claimed (none: no such limit), and a deadline that was 'expired' before. `deadlineReason` says which.
+   * the first that was ever claimed (none: no such limit), and `expiresAfterMs` from its `createdAt`, or, in a record without that, a deadline
+   * that was 'expired' before. `deadlineReason` says which.
    * 'key_expired': the key's has passed. 'untold': its end is to be reported first, and would be lost (`untold`). 'gone': no dead letter.
    * `policies`: a task whose `policyId` is among them takes that one.
    */

@@ -1,9 +1,8 @@
 /** Turns calls into stored tasks: enqueued, before they are sent, or after their first attempt failed. */
 
 import { RedriveError } from '../api/errors.ts'
-import { notFound } from '../api/not-found.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
-import { IdempotencyConflictError, NotDurableError, QueueFullError, StorageFullError } from '../api/task-errors.ts'
+import { IdempotencyConflictError, QueueFullError, StorageFullError } from '../api/task-errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { patienceOf } from '../call/deferred.ts'
@@ -17,9 +16,10 @@ import { askedOf } from '../runner/handles.ts'
 import { joinTask, termsOf } from '../runner/join.ts'
 import { areElsewhere, keyConflict, keyUnreadable } from '../runner/key-conflict.ts'
 import { waitsInVain } from '../runner/principal-left.ts'
-import { assertMayBeInMemory, delivered, notStored, queueFull, storeAway, unsure } from '../runner/refusals.ts'
+import { assertMayBeInMemory, delivered, notStored, queueFull, storeAway, unkept, unsure } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
+import { isLive } from '../stores/engine/row.ts'
 import { detachCaller, link } from '../tasks/callers.ts'
 import { reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
@@ -61,12 +61,14 @@ export class StorePlace implements StoredPlace {
     reportStorability(call, this.#known, this.#runner)
   }
 
-  async enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
+  readonly enqueue: StoredPlace['enqueue'] = (call, terms) =>
+    this.#durable.callers.inLine(call, () => this.#enqueue(call, terms))
+
+  async #enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
     const content = await this.#contentOf(call, true)
     if (!content) return undefined
-    const { durability } = this.#durable.state.store
     const task = this.#admission.newTask(call, terms.createdAt)
-    const enqueued = await this.#store(task, call, content, terms).catch((error) => this.#failed(call, error))
+    const enqueued = await this.#store(task, call, content, terms).catch((error) => unkept(call, error))
     if (!enqueued) return undefined
     const { taskId, outcome } = enqueued
     const deduplicated = outcome === 'duplicate'
@@ -74,10 +76,14 @@ export class StorePlace implements StoredPlace {
     if (!deduplicated) this.#begin(task)
     else if (known?.waiter) known.isHandedOver = true
     const isStalled = this.#durable.loop.failingSinceAt !== undefined
+    const { durability } = this.#durable
     return { taskId, key: call.key, durability, deduplicated, ...(isStalled && { isStalled }) }
   }
 
-  async take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
+  readonly take: StoredPlace['take'] = (arrival) =>
+    this.#durable.callers.inLine(arrival.call, () => this.#take(arrival))
+
+  async #take(arrival: Arrival): Promise<EarlyAnswer | undefined | null> {
     const { call, own, terms, asks } = arrival
     const content = await this.#contentOf(call, false)
     if (!content) return undefined
@@ -101,17 +107,13 @@ export class StorePlace implements StoredPlace {
       const enqueued = await this.#store(task, call, content, terms, isSent ? ruling : undefined, isHome)
       const isNew = enqueued?.outcome === 'stored'
       if (!isNew) tellHold()
-      if (!enqueued) return undefined
-      if (!isNew) return { answer: this.#join(enqueued.taskId, arrival) }
+      if (!isNew) return enqueued && (await this.#join(enqueued.taskId, arrival))
       return { answer: this.#answer(task, call, terms, isDeferred, ruling), task }
     } catch (error) {
       tellHold()
       if (!isTolerable(error, arrival)) throw error
-      const what = `${call.method} ${call.origin}`
-      this.#reportUnstored(
-        error,
-        isSent ? `${what} was sent once and is not tried again` : `${what} is sent without being stored`,
-      )
+      const what = isSent ? 'was sent once and is not tried again' : 'is sent without being stored'
+      this.#reportUnstored(error, `${call.method} ${call.origin} ${what}`)
       return isSent ? delivered(own, isFull(error) ? 'queue_full' : 'not_durable') : undefined
     }
   }
@@ -138,13 +140,6 @@ export class StorePlace implements StoredPlace {
     }
     tellLimits(call, content, host)
     return isRefused ? undefined : content
-  }
-
-  /** The refusal of a call whose store fails. It may have the task all the same, so the call is not kept in memory beside it, either. */
-  #failed(call: Call, error: unknown): never {
-    if ((error as RedriveError).code !== 'STORAGE_UNAVAILABLE' || call.options.orderKey !== undefined) throw error
-    const message = `${call.method} ${call.origin} was not queued: ${(error as RedriveError).message}`
-    throw new NotDurableError('storage_unavailable', message, { cause: error })
   }
 
   #reportUnstored(error: unknown, what: string): void {
@@ -179,13 +174,7 @@ export class StorePlace implements StoredPlace {
     })
   }
 
-  #answer(
-    task: Task,
-    call: Call,
-    { waitUntil }: Terms,
-    isDeferred: boolean,
-    ruling: Ruling | undefined,
-  ): Promise<unknown> {
+  #answer(task: Task, call: Call, { waitUntil }: Terms, isDeferred: boolean, ruling?: Ruling): Promise<unknown> {
     const { announcer, host } = this.#runner
     const [entry] = task.entries
     return new Promise((resolve, reject) => {
@@ -211,19 +200,25 @@ export class StorePlace implements StoredPlace {
     })
   }
 
-  /** Waits for a stored task of the same request: its answer is the caller's. */
-  async #join(taskId: string, { call, own, terms }: Arrival): Promise<unknown> {
+  /** Waits for a stored task of the same request: its answer is the caller's. null, undefined: it has ended, as in `take`. */
+  async #join(taskId: string, { call, own, terms, mustWait }: Arrival): Promise<EarlyAnswer | undefined | null> {
     const { state, callers } = this.#durable
-    const record = await state.store.get(taskId)
+    let record = await state.store.get(taskId)
+    if (!record || !isLive(record)) {
+      // there is no answer to wait for any more, and a call that was sent has one of its own
+      if (own.outcome !== OUTCOME_RELEASED) return { answer: new Promise((give) => give(deliver(own))) }
+      // in an order, or to wait in the store, it can be only as the task that keeps its key
+      const back = { spacingMs: 0, acceptDuplicateRisk: false }
+      const [said] = mustWait ? await state.store.redrive([taskId], back) : []
+      record = said === 'redriven' ? await state.store.get(taskId) : undefined
+      if (!record) return call.options.orderKey === undefined ? undefined : null
+      this.#durable.workOffered()
+    }
     assertThere(call)
-    // there is no answer to wait for any more, and a call that was sent has one of its own
-    const isOver = !record || (record.status !== 'PENDING' && record.status !== 'IN_FLIGHT')
-    if (isOver && own.outcome !== OUTCOME_RELEASED) return deliver(own)
-    if (!record) throw notFound(taskId)
     const same = state.taskOf(record)
-    const joined = joinTask(this.#runner, same, call, own, terms.createdAt, (reason) => this.#abort(same, reason))
+    const answer = joinTask(this.#runner, same, call, own, terms.createdAt, (reason) => this.#abort(same, reason))
     callers.follow(same)
-    return joined
+    return { answer }
   }
 
   #begin(task: Task): void {
@@ -243,7 +238,7 @@ export class StorePlace implements StoredPlace {
     detachCaller(task)?.reject(reason)
     // now, whenever the store answers: its hooks may be asked just now
     if (task.lease) this.#durable.abort(task, reason)
-    void this.#durable.callers.endThere(task.taskId, undefined, () => this.#durable.cancel(task.taskId, reason))
+    void this.#durable.callers.endThere(task.taskId, undefined, () => this.#durable.cancel(task.taskId, reason, true))
   }
 
   /** undefined: the store cannot be had, by its own word, and tasks stay in memory until it can. Any other failure throws. */
@@ -255,12 +250,11 @@ export class StorePlace implements StoredPlace {
     ruling?: Ruling,
     waits = false,
   ): Promise<Enqueued | undefined> {
-    const { host } = this.#runner
     const fingerprint = (await this.#admission.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
     const { principal, taskId } = task
     const { state } = this.#durable
     const isHome = waits || state.isSole(call, content)
-    const now = host.now()
+    const now = this.#runner.host.now()
     const timing = { ...terms, now, dueInMs: ruling?.why?.delayMs ?? 0 }
     const ids = { taskId, fingerprint, principal, home: isHome ? state.owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
@@ -268,8 +262,13 @@ export class StorePlace implements StoredPlace {
     this.#durable.counts.writing(taskId)
     let stored = false
     try {
-      const trying = () => this.#try(record, call)
-      const enqueued = await (isHome ? this.#durable.callers.enter(trying) : trying())
+      const trying = async () => {
+        const enqueued = await this.#try(record, call)
+        // said once more as one that no caller waits for: the task that is here goes on without its own caller, too
+        const isAlone = enqueued?.outcome === 'duplicate' && (!waits || call.options.mode === 'defer')
+        return isAlone ? this.#try({ ...record, home: null }, call) : enqueued
+      }
+      const enqueued = await (isHome ? this.#durable.callers.enter(trying) : this.#try(record, call))
       assertThere(call)
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw await this.#conflict(call, enqueued.taskId)
@@ -300,9 +299,9 @@ export class StorePlace implements StoredPlace {
   }
 
   async #full(): Promise<QueueFullError> {
-    const { store } = this.#durable.state
-    const { exhausted } = await store.counts().catch(() => ({ exhausted: this.#durable.deadLetters }))
-    return queueFull(this.#runner, exhausted)
+    const { state, deadLetters } = this.#durable
+    const counts = await state.store.counts().catch(() => undefined)
+    return queueFull(this.#runner, counts?.exhausted ?? deadLetters)
   }
 
   async #away({ taskId }: NewTask, call: Call, error: unknown): Promise<void> {
@@ -316,9 +315,8 @@ export class StorePlace implements StoredPlace {
   /** Ends a task that may be in the store before its caller hears that it is not. Gives what may be all the same. */
   async #unsure(taskId: string, call: Call): Promise<string> {
     let disarm = (): void => {}
-    const late = new Promise<undefined>((resolve) => {
-      disarm = this.#runner.host.settings.clock.after(END_MS, () => resolve(undefined))
-    })
+    const { clock } = this.#runner.host.settings
+    const late = new Promise<undefined>((give) => (disarm = clock.after(END_MS, () => give(undefined))))
     const said = await Promise.race([this.#unstore(taskId, call), late])
     disarm()
     return unsure(this.#mayBeJoined(call), said)
@@ -344,27 +342,27 @@ export class StorePlace implements StoredPlace {
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
     const why = ruling?.why
     if (!ruling || !why) return {}
-    const { entry } = ruling
-    task.log(entry)
+    task.log(ruling.entry)
     const { serverMs, phase, previousDelayMs, marks } = why
+    const noted = { serverMs, phase, previousDelayMs, marks }
     return {
       attemptNumber: ruling.attempts,
-      serverMs,
-      phase,
-      previousDelayMs,
-      marks,
+      ...noted,
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
-      log: [showEntry(task.taskId, entry)],
+      log: [showEntry(task.taskId, ruling.entry)],
     }
   }
 
   async #try(record: NewTask, call: Call): Promise<Enqueued | undefined> {
-    const { clock } = this.#runner.host.settings
     for (let tries = 0; ; tries++) {
+      const turn = this.#durable.callers.turns.get(call)
+      if (turn) await turn.before
       // whatever was asked of the store before is done before
       this.#admission.assertStays(call)
       try {
-        const [enqueued] = await this.#durable.state.store.enqueue([record])
+        const enqueuing = this.#durable.state.store.enqueue([record])
+        turn?.ask()
+        const [enqueued] = await enqueuing
         if (!enqueued) throw new TypeError('the store gave no answer for the task')
         // the id is its own: an earlier try was done, and its answer lost
         const own = enqueued.outcome === 'duplicate' && enqueued.taskId === record.taskId
@@ -383,7 +381,7 @@ export class StorePlace implements StoredPlace {
           const words = `${fault}: ${await this.#unsure(record.taskId, call)}`
           throw new RedriveError('STORAGE_UNAVAILABLE', words, { cause: error })
         }
-        await new Promise<void>((resolve) => clock.after(afterMs, resolve))
+        await new Promise<void>((resolve) => this.#runner.host.settings.clock.after(afterMs, resolve))
       }
     }
   }

@@ -24,6 +24,7 @@ export class Leadership {
   /** How long the store takes this process for a home, and when to tell it so again. */
   #homeUntil = 0
   #homeAt = FOREVER
+  #holding: Promise<void> | undefined
   #homeWanted: () => boolean = () => false
 
   /** `granted`: called when this process becomes the leader. */
@@ -91,7 +92,10 @@ export class Leadership {
 
   /** Says that this process is a home, unless the store knows that. */
   async stayHome(): Promise<void> {
-    if (!this.#isSuspended && this.#homeUntil <= this.#state.runner.host.now()) await this.#holdHome()
+    if (this.#isSuspended) return
+    if (this.#homeUntil <= this.#state.runner.host.now()) this.#holding = this.#holdHome()
+    // the word of the first caller may still be on its way
+    await this.#holding
   }
 
   /** Says again that this process is a home, if it is time to. */

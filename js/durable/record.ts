@@ -162,6 +162,7 @@ export function recordOf(
     lane: laneName(ids.principal, call.origin),
     policy,
     ageMs: Math.max(0, timing.now - timing.createdAt),
+    ...(timing.expiresAt < FOREVER && { expiresAfterMs: timing.expiresAt - timing.createdAt }),
     dueInMs: timing.dueInMs,
     attemptNumber: 0,
     phase: -1,

@@ -27,7 +27,7 @@ import { Settler } from './settle.ts'
 import { type Endings, StoredState } from './state.ts'
 import { StoreLoop, type TurnListener } from './store-loop.ts'
 import { LeaseStarter } from './take-lease.ts'
-import { WaitingCallers } from './waiting-callers.ts'
+import { type Said, WaitingCallers } from './waiting-callers.ts'
 
 /** The last word to a store may take this long. */
 const STORE_MS = 2_000
@@ -130,21 +130,15 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   readonly roomMade = (): void => this.loop.roomMade()
   readonly endWaiting = (): void => this.callers.endWaiting()
   readonly settle = (task: Task, ruling: Ruling): void => this.settler.settle(task, ruling)
+  readonly confirm: StoredSide['confirm'] = (task) => this.guard.confirm(task)
+  readonly endWaits: StoredSide['endWaits'] = (isOf, reason) => this.callers.endWaits(isOf, reason)
   readonly isLost: StoredSide['isLost'] = (lease, now) => lease.lost === true || this.loop.terms.isOver(lease, now)
-
-  confirm(task: Task): Promise<boolean> {
-    return this.guard.confirm(task)
-  }
 
   holdLane(principal: string | null, origin: string, until: number): void {
     const { runner } = this.state
     if (until <= runner.host.now()) return
     this.loop.holdLane(laneName(principal, origin), until)
     runner.tickSoon()
-  }
-
-  endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void {
-    this.callers.endWaits(isOf, reason)
   }
 
   resume(origin: string | undefined): void {
@@ -326,13 +320,15 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     runner.tickSoon()
   }
 
-  async cancel(taskId: string, reason: unknown = cancelled()): Promise<'cancelled' | 'requested' | 'gone'> {
+  /** `isCallers`: its last caller has left. */
+  async cancel(taskId: string, reason: unknown = cancelled(), isCallers = false): Promise<Said> {
     const { store } = this.state
-    let said = await store.cancel(taskId)
+    let said = await store.cancel(taskId, undefined, isCallers)
     const task = this.state.find(taskId)
     if (said === 'requested') {
       if (task) rejectCallers(task, reason)
       if (task?.lease) this.abort(task, reason)
+      else if (task && isCallers) this.callers.waitNoMore(task)
     } else if (said === 'cancelled') {
       const record = await store.get(taskId)
       const ended = this.state.find(taskId) ?? (record && this.state.taskOf(record))

@@ -21,6 +21,7 @@ import { MARK_SEE_OTHER, MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETO
 import { REDACTED } from '../core/sanitizer.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
+import { isAccepted } from '../stores/engine/rules.ts'
 import { soundBody } from '../stores/engine/sound.ts'
 import type { HeldLease } from '../tasks/course.ts'
 import type { Task } from '../tasks/task.ts'
@@ -119,7 +120,8 @@ export class LeaseStarter {
         flags: flagsOf(call, host),
         createdAt: now,
         expiresAt: FOREVER,
-        waitUntil: this.#callers.until(task),
+        // others have enqueued it: it does not end with its caller's patience
+        waitUntil: isAccepted(record) ? FOREVER : this.#callers.until(task),
         firstAttemptAt: FOREVER,
         attempts: record.attemptNumber,
         refunds: record.refunds,

@@ -10,7 +10,9 @@ import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { ExhaustedReason } from '../api/task.ts'
 import { SettledElsewhereError } from '../api/task-errors.ts'
+import type { Call } from '../call/call.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { orderName } from '../stores/engine/rules.ts'
 import { ANSWERED, answer, answerClosed, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Leadership } from './leadership.ts'
@@ -48,6 +50,10 @@ export class WaitingCallers {
   /** Those of them that the store is asked to end just now. */
   readonly #ending = new Set<string>()
   isClosing = false
+  /** By order, when all of its calls have asked the store. */
+  readonly #orders = new Map<string, Promise<void>>()
+  /** Each call of an order: those before it, and a function that lets on those behind it. */
+  readonly turns: WeakMap<Call, { readonly before: Promise<void> | undefined; ask(): void }> = new WeakMap()
   /** Callers whose tasks are on their way into the store. */
   #entering = 0
 
@@ -92,6 +98,24 @@ export class WaitingCallers {
     } finally {
       this.#entering--
     }
+  }
+
+  /** Has calls of one order ask the store in the order in which they came, whatever each waits for on its way. */
+  inLine<T>(call: Call, store: () => Promise<T>): Promise<T> {
+    const { principal, options } = call
+    if (options.orderKey === undefined) return store()
+    const name = orderName(principal, options.orderKey)
+    const before = this.#orders.get(name)
+    let ask = (): void => {}
+    const own = new Promise<void>((resolve) => (ask = resolve))
+    // a value of its own: where calls never cease, each would keep all before it
+    const asked = before ? before.then(() => own) : own
+    this.#orders.set(name, asked)
+    this.turns.set(call, { before, ask })
+    return store().finally(() => {
+      ask()
+      if (this.#orders.get(name) === asked) this.#orders.delete(name)
+    })
   }
 
   /** Follows a task that another process may end, or has ended since it was looked at, without a hint that arrives. */
@@ -157,6 +181,12 @@ export class WaitingCallers {
   stopWaiting(task: Task): void {
     this.#waits.get(task)?.disarm()
     if (this.#waits.delete(task)) this.callerLeft()
+  }
+
+  /** Keeps a task that goes on without its caller for what is here alone: a part of its request, or a caller of `result()`. */
+  waitNoMore(task: Task): void {
+    this.stopWaiting(task)
+    this.#state.remember(task)
   }
 
   /** Takes note that a caller does not wait any more: this process may be no home now. */
@@ -279,7 +309,7 @@ export class WaitingCallers {
   async #end(
     taskId: string,
     reason: ExhaustedReason | undefined,
-    cancel: () => Promise<Said> = () => this.#state.store.cancel(taskId, reason),
+    cancel: () => Promise<Said> = () => this.#state.store.cancel(taskId, reason, true),
   ): Promise<Said> {
     this.#endedHere.set(taskId, reason)
     this.#ending.add(taskId)
@@ -322,10 +352,11 @@ export class WaitingCallers {
       if (said === 'cancelled') this.#endings.end(task, 'EXHAUSTED', reason)
       else if (said === 'gone') this.lookSoon(task)
       else if (!task.lease) {
-        // a caller of `result()` goes on waiting for it
-        if (task.outcome) this.stopWaiting(task)
-        else this.#endings.leave(task)
-        this.#answer(task)
+        task.reason = reason
+        if (reason === 'closed') this.tellClosed(task)
+        else this.#answer(task)
+        task.reason = undefined
+        this.waitNoMore(task)
       }
     }
   }

@@ -350,8 +350,8 @@ export class Admission {
       if (own.outcome === OUTCOME_RELEASED && !call.underWay) this.#visit(call)
     }
     const stored = this.#isStored(call) ? await this.place?.take(arrival) : undefined
-    if (!stored) assertUnordered(this.#runner.host.settings, call)
-    if (stored || !mustWait) return stored
+    if (stored === undefined) assertUnordered(this.#runner.host.settings, call)
+    if (stored !== undefined || !mustWait) return stored ?? undefined
     assertMayBeInMemory(this.#runner.host.settings, call, false, this.obstacle)
     // one that was sent has an answer of its own
     if (own.outcome !== OUTCOME_RELEASED && this.#gone.has(call.principal)) return undefined

@@ -69,7 +69,7 @@ export async function settleOwn(
   call: Call,
   own: UnderWay,
   task: Task | undefined,
-  place: Place | undefined,
+  place: Pick<Place, 'settleOwn'> | undefined,
   runner: Runner,
 ): Promise<void> {
   const ended = adopted(call, await own.sending)

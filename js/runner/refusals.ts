@@ -104,3 +104,10 @@ export function notStored(what: string, why: string): RedriveError {
     `${what} was not sent: an orderKey asks for a place in the store, and ${why}`,
   )
 }
+
+/** The refusal of a call whose store fails. It may have the task all the same, so the call is not kept in memory beside it, either. */
+export function unkept(call: Call, error: RedriveError): never {
+  if (error.code !== 'STORAGE_UNAVAILABLE' || call.options.orderKey !== undefined) throw error
+  const message = `${call.method} ${call.origin} was not queued: ${error.message}`
+  throw new NotDurableError('storage_unavailable', message, { cause: error })
+}

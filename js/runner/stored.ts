@@ -121,7 +121,9 @@ export interface Place {
  * The place in the store; where it gives undefined, `degraded` has said why. Rejects for one that may not be stored and must: of an order,
  * or enqueued in a queue that allows no memory.
  */
-export interface StoredPlace extends Place {
+export interface StoredPlace extends Omit<Place, 'take'> {
+  /** null: it is to be sent at once, though it is of an order, since its key is that of a task which has ended. */
+  take(arrival: Arrival): Promise<EarlyAnswer | undefined | null>
   /** Whether calls like this one are stored: all in the background and those of an order, others by their method. */
   takes(call: Call, isHandedOver: boolean): boolean
   /** Looks at a call that it takes and that is about to be sent: tells what would keep it out of the store if it failed. Never throws. */

@@ -71,7 +71,7 @@ export function createService(options: ServiceOptions): Service {
   /** Until when `/readyz` says that the store is full, unless a task is stored before. Then one is let in again, to find out. */
   let fullUntil = 0
   const fullTold = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'store_full', message }))
-  /** Of each partition: the lanes that its last turn has shown, and until when those of them that are held are. */
+  /** By partition: the lanes that its last turn has shown, and until when those of them that are held are. */
   const holds: { readonly of: Turn['lanes']; readonly until: ReadonlyMap<string, number> }[] = []
   const watchOf = (n: number): StoreWatch => ({
     storeCalled(call, ms, code) {

@@ -8,6 +8,7 @@
 
 import type { Step, TaskStore } from '../api/store.ts'
 import { check, oneOf, pattern, type Rules } from '../options/check.ts'
+import { besideHomes } from './engine/homes.ts'
 import { assertStorable } from './engine/sound.ts'
 import { runLater } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
@@ -16,7 +17,7 @@ import { Connection } from './indexeddb/connection.ts'
 import { Database } from './indexeddb/database.ts'
 import { EnqueueGroup, enqueueAll } from './indexeddb/enqueue-group.ts'
 import { hintsOf } from './indexeddb/hints.ts'
-import { homesOf } from './indexeddb/homes.ts'
+import { homesOf, liveHomes } from './indexeddb/homes.ts'
 import { LAYOUT, STORES } from './indexeddb/layout.ts'
 import { Presence } from './indexeddb/presence.ts'
 import { principalsOf } from './indexeddb/principals.ts'
@@ -80,7 +81,8 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
       const made = await database.anyway(() =>
         database.writeTurn('relaxed', owners, (tx) => {
           tx.isHere = isHere
-          return runLater(turn(tx, step))
+          if (presence.isAvailable || !step.claim) return runLater(turn(tx, step))
+          return liveHomes(tx).then((live) => runLater(turn(tx, besideHomes(step, live))))
         }),
       )
       return withMended(made, database.takeMended())

@@ -25,7 +25,8 @@ import {
 import type { AttemptLog, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { check, oneOf, type Rules } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isReadable, timeOfStep } from './engine/rules.ts'
+import { besideHomes } from './engine/homes.ts'
+import { isAccepted, isReadable, timeOfStep } from './engine/rules.ts'
 import { assertStorable } from './engine/sound.ts'
 import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
@@ -102,9 +103,11 @@ export class MemoryStore implements TaskStore {
     return this.#step((now) => tasks.map((task) => enqueueOne(this.#rows, task, this.#terms, lease, now)))
   }
 
-  async turn({ owner, settle: settlements, hold: holds = [], renew: leases, claim, silence }: Step): Promise<Turn> {
+  async turn(step: Step): Promise<Turn> {
     return this.#step((now) => {
       const rows = this.#rows
+      const live = [...rows.homes].flatMap(([home, until]) => (until > now ? home : []))
+      const { owner, settle: settlements, hold: holds = [], renew: leases, claim, silence } = besideHomes(step, live)
       const found: Found = { ended: [], unreadable: 0 }
       const trimmed = retain(rows, this.#terms, now)
       const settled = settlements.map((settlement) => settle(rows, settlement, this.#terms, now))
@@ -133,10 +136,11 @@ export class MemoryStore implements TaskStore {
     })
   }
 
-  async cancel(taskId: string, as?: ExhaustedReason): Promise<'cancelled' | 'requested' | 'gone'> {
+  async cancel(taskId: string, as?: ExhaustedReason, isCallers = false): Promise<'cancelled' | 'requested' | 'gone'> {
     return this.#step((now) => {
       const row = this.#rows.get(taskId)
       if (!row || !isLive(row) || !isReadable(row.given)) return 'gone'
+      if (isCallers && isAccepted(row)) return 'requested'
       if (row.status === 'PENDING') {
         this.#rows.endUnasked(row, as === undefined ? 'CANCELLED' : 'EXHAUSTED', as, now)
         return 'cancelled'

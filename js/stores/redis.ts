@@ -151,7 +151,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       look()
       return turn(session, step)
     },
-    cancel: (taskId, as) => control.cancel(session, taskId, as),
+    cancel: (...given) => control.cancel(session, ...given),
     redrive: (taskIds, how) => control.redrive(session, taskIds, how),
     flush: (lane) => control.flush(session, lane),
     unpark: async (filter) => {

@@ -13,6 +13,7 @@ import { check, follow, int, objectLike, oneOf, pattern, type Rules } from '../o
 import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
 import { dueOf } from './engine/due.ts'
+import { besideHomes } from './engine/homes.ts'
 import { assertStorable } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
@@ -23,7 +24,7 @@ import { reads } from './sql/reads.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { flush } from './sqlite/flush.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
-import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
+import { hasHomes, holdHome, homesIn, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { roomOn } from './sqlite/open.ts'
@@ -92,10 +93,10 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       return group.add(tasks, lease, calledAt)
     },
     async turn(asked) {
-      const step = everyone ? ofAll(asked) : asked
-      if (step.claim || step.renew.length > 0) await watch.guard(step.owner)
-      if (step.claim) await group.commitFirst()
+      if (asked.claim || asked.renew.length > 0) await watch.guard(asked.owner)
+      if (asked.claim) await group.commitFirst()
       const made = await watch.writeTurn((tx) => {
+        const step = besideHomes(everyone ? ofAll(asked) : asked, homesIn(tx))
         const made = runNow(turn(tx, step))
         if (losesRows(file, tx, step, made)) file.suspectDamage()
         return tx.ledger?.completed(made) ?? made

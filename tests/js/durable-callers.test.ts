@@ -13,6 +13,7 @@ const POST = { method: 'POST', body: 'tea' } as const
 
 /** Claims whatever is due, as another process would whose clock says that the home is gone. */
 async function claimAway(store: TaskStore, owner = 'other') {
+  for (const home of (await store.homes?.live()) ?? []) await store.homes?.holdHome(home, 0)
   const { claimed } = await store.turn({ owner, settle: [], renew: [], claim: claimOf({ leaseMs: 5_000 }) })
   return claimed
 }
@@ -189,3 +190,67 @@ test('S9 a first attempt that is to be held waits in another process, too, which
   await clock.advance(10_001)
   expect([inB?.value?.status, inC?.value?.status]).toEqual([200, 200])
 })
+
+const KEYED = { idempotencyKey: 'order-1', policy: { maxAttempts: 9 } }
+
+test.each([
+  ['enqueue', 'aborts'],
+  ['enqueue', 'aborts during an attempt'],
+  ['enqueue', 'waits no longer'],
+  ['enqueue', 'closes'],
+  ['defer', 'aborts'],
+] as const)(
+  'L1 S1 a task of one process that another accepts by %s goes on when its caller %s',
+  async (how, leaves) => {
+    const { open, close, server, clock, store } = world()
+    const [one, other] = [await open(), await open()]
+    server.reply(503)
+    const controller = new AbortController()
+    const answer = watch(
+      one.queue.fetch(ORDERS, { ...POST, signal: controller.signal, redrive: { ...KEYED, waitMs: 9_000 } }),
+    )
+    await clock.settle()
+    for (const { queue } of [one, other]) queue.pause()
+    const call = { ...POST, redrive: { ...KEYED, ...(how === 'defer' && { mode: how }) } }
+    if (how === 'defer') server.reply(503)
+    const accepted =
+      how === 'defer'
+        ? (await other.queue.fetch(ORDERS, call)).status
+        : (await other.queue.enqueue(ORDERS, call)).deduplicated
+    expect(accepted).toBe(how === 'defer' ? 202 : true)
+    if (leaves === 'aborts during an attempt') {
+      server.hang()
+      one.queue.resume()
+      await clock.advance(1_000)
+    }
+    if (leaves === 'closes') await close(one)
+    else if (leaves !== 'waits no longer') controller.abort()
+    await clock.advance(10_000)
+    expect(answer.state).not.toBe('pending')
+    if (leaves === 'waits no longer') expect(markOf(answer.value)?.reason).toBe('wait_exceeded')
+    for (const { queue } of leaves === 'closes' ? [other] : [one, other]) queue.resume()
+    await clock.advance(40_000)
+    expect((await store.list({ limit: 9 })).tasks).toMatchObject([{ status: 'SUCCEEDED' }])
+  },
+)
+
+test.each([
+  ['before-send', 503, undefined],
+  ['before-send', 200, undefined],
+  ['on-failure', 503, 'o'],
+  ['on-failure', 200, 'o'],
+] as const)(
+  'S6 a fetch under the key of a stored task that has ended is sent: persist %s, after %i, orderKey %s',
+  async (persist, status, orderKey) => {
+    const { open, server, clock } = world()
+    const { queue } = await open({ persist })
+    const of = { idempotencyKey: 'k', policy: { maxAttempts: 2 }, ...(orderKey && { orderKey }) }
+    const init = { method: 'POST', body: 'tea', redrive: of }
+    if (status === 503) server.reply(503).reply(503)
+    const first = watch(queue.fetch(ORDERS, init))
+    await clock.advance(20_000)
+    const again = watch(queue.fetch(ORDERS, init))
+    await clock.advance(20_000)
+    expect([first.value?.status, again.value?.status, server.hits]).toEqual([status, 200, status === 503 ? 3 : 2])
+  },
+)

@@ -128,3 +128,15 @@ test('a caller who waits again after a while is at home again', async () => {
   expect(second.state).toBe('pending')
   expect(await store.homes.live()).toHaveLength(1)
 })
+
+test('a stored dead letter that goes back ends at `expiresAt`, though its budget was over first', async () => {
+  const { open, store, server, clock } = world()
+  const { queue } = await open()
+  server.reply(400)
+  const expiresAt = clock.now() + 90_000
+  const redrive = { expiresAt, policy: { totalBudgetMs: 60_000 } }
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', redrive })
+  await clock.advance(50_000)
+  await queue.deadLetters.redrive(taskId)
+  expect(await store.get(taskId)).toMatchObject({ deadlineAt: expiresAt, deadlineReason: 'expired' })
+})

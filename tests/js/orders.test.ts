@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
+import { withMethods, world } from './durable-setup.ts'
 import { type Fakes, markOf, setup, watch } from './setup.ts'
 
 const at = (path: string) => `https://api.test/${path}`
@@ -183,5 +183,19 @@ test.each(['memory', 'store'])(
     expect((await queue.fetch(at('3'), { method: 'POST', body: 'coffee' })).status).toBe(200)
     await it.clock.advance(60_000)
     expect(paths(it)).toEqual(['1', '3', '1'])
+  },
+)
+
+test.each(['fetch', 'enqueue'] as const)(
+  'S19 calls enter a store as they were made, while its first caller makes it a home: fetch, fetch, %s',
+  async (last) => {
+    const it = world((store) =>
+      withMethods(store, { homes: { ...store.homes, holdHome: async () => it.clock.settle() } }),
+    )
+    const { queue } = await it.open()
+    const calls = [queue.fetch(at('1'), A), queue.fetch(at('2'), A), queue[last](at('3'), A)]
+    await it.clock.advance(5_000)
+    await Promise.all(calls)
+    expect(paths(it)).toEqual(['1', '2', '3'])
   },
 )

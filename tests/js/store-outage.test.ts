@@ -190,6 +190,7 @@ test('result of a task whose caller gave up while another process has it says ho
   queue.pause()
   await clock.advance(2_000)
   const claim = { limit: 1, leaseMs: MINUTE_MS, total: 9, perLane: 9, lanes: 'any', principal: null } as const
+  for (const home of (await store.homes?.live()) ?? []) await store.homes?.holdHome(home, 0)
   const { claimed } = await store.turn({ owner: 'o', settle: [], renew: [], claim: { ...claim, skipHomes: [] } })
   const lease = claimed[0]?.lease ?? { taskId: '', token: 0, forMs: 0 }
   await clock.advance(4_000)

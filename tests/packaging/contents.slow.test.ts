@@ -34,9 +34,9 @@ test('every file that an entry of package.json names is there', () => {
 })
 
 test('it stays small: the service worker’s entry holds all the rest once more, it may not import() anything, and so do the files that are required', () => {
-  expect(statSync(tarball()).size).toBeLessThan(710_000)
+  expect(statSync(tarball()).size).toBeLessThan(722_000)
   const unpackedBytes = files.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
-  expect(unpackedBytes).toBeLessThan(1_940_000)
+  expect(unpackedBytes).toBeLessThan(1_965_000)
 })
 
 test('each file of code has a map with the sources inside, apart from the package, but for the copies for the edge; and none asks for one', () => {

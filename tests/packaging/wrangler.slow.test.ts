@@ -10,7 +10,7 @@ import { type Budget, weighProgram } from './weigh.ts'
 import { workerd } from './worker-bundle.ts'
 
 /** The code without the core, which lies beside it: the two modules are counted as files. */
-const BUDGET: Budget = { before: 94_900, after: 94_900 }
+const BUDGET: Budget = { before: 96_000, after: 96_000 }
 
 const worker = `
 import { main } from './queue.js'

@@ -131,6 +131,7 @@ export async function newTaskOf(
     policy,
     deadlineInMs: deadlineAt - now,
     deadlineReason,
+    ...(expiresAt < FOREVER && { expiresAfterMs: expiresAt - now }),
     dueInMs,
     attemptNumber: 0,
     phase: -1,

@@ -5,21 +5,26 @@ import type { ExhaustedReason } from '../../api/task.ts'
 import { MARK_SEE_OTHER } from '../../core/generated/codes.ts'
 import { become, endUnasked, erase, hint, lineUp, note } from './change.ts'
 import type { Tx } from './port.ts'
-import type { Row } from './row.ts'
-import { type Deadline, isReadable, redriveDeadline } from './rules.ts'
+import { isLive, type Row } from './row.ts'
+import { type Deadline, isAccepted, isReadable, redriveDeadline } from './rules.ts'
 import type { Step } from './step.ts'
 
-export function* cancel(tx: Tx, taskId: string, as?: ExhaustedReason): Step<Awaited<ReturnType<TaskStore['cancel']>>> {
+export function* cancel(
+  tx: Tx,
+  taskId: string,
+  as?: ExhaustedReason,
+  isCallers = false,
+): Step<Awaited<ReturnType<TaskStore['cancel']>>> {
   yield tx.load([taskId])
   const row = tx.row(taskId)
-  if (!row || !tx.show(row)) return 'gone'
+  if (!row || !isLive(row) || !tx.show(row)) return 'gone'
+  if (isCallers && isAccepted(row)) return 'requested'
   if (row.status === 'IN_FLIGHT') {
     row.cancelAsked = true
     tx.save(row)
     hint(tx, 'cancelled', taskId)
     return 'requested'
   }
-  if (row.status !== 'PENDING') return 'gone'
   endUnasked(tx, row, as)
   return 'cancelled'
 }
@@ -36,7 +41,11 @@ export function* redrive(
     const task = row && tx.show(row)
     if (!row || !task || row.status !== 'EXHAUSTED') return 'gone'
     const policy = policies?.find(({ policyId }) => policyId === task.policy.policyId) ?? task.policy
-    const deadline = redriveDeadline(row, policy, acceptDuplicateRisk, tx.now)
+    const { createdAt, expiresAfterMs } = task
+    // `createdAt` is by the clock that is shown
+    const skewMs = tx.now - tx.shown(tx.now)
+    const expiresAt = expiresAfterMs === undefined ? undefined : createdAt + expiresAfterMs + skewMs
+    const deadline = redriveDeadline({ ...row, expiresAt }, policy, acceptDuplicateRisk, tx.now)
     if (!deadline) return 'key_expired'
     if (tx.ledger?.isUnreported(row)) return 'untold'
     tx.setPolicy(row, policy)

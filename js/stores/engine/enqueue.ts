@@ -1,11 +1,11 @@
 /** Takes tasks: dedupe, then room, then the row. */
 
 import type { NewTask } from '../../api/records.ts'
-import type { Enqueued, Lease, TaskStore } from '../../api/store.ts'
+import { type Enqueued, isHomeOfProcess, type Lease, MARK_ACCEPTED, type TaskStore } from '../../api/store.ts'
 import { hint, holdLane, insert, startLease } from './change.ts'
 import type { Tx } from './port.ts'
-import { isHeld, type Row } from './row.ts'
-import { isLater, isReadable, refusal } from './rules.ts'
+import { isHeld, isLive, type Row } from './row.ts'
+import { isAccepted, isLater, isReadable, refusal } from './rules.ts'
 import type { Step } from './step.ts'
 
 export type EnqueueLease = NonNullable<Parameters<TaskStore['enqueue']>[1]>
@@ -28,6 +28,10 @@ function insertTask(tx: Tx, task: NewTask, lease: EnqueueLease | undefined): Enq
   if (keeper) {
     if (isLater(keeper)) return { taskId: keeper.taskId, outcome: 'unreadable' }
     const outcome = keeper.fingerprint === task.fingerprint ? 'duplicate' : 'conflict'
+    if (outcome === 'duplicate' && isLive(keeper) && !isAccepted(keeper) && !isHomeOfProcess(task.home)) {
+      keeper.marks |= MARK_ACCEPTED
+      tx.save(keeper)
+    }
     return { taskId: keeper.taskId, outcome }
   }
   const refused = tx.ledger?.refusal(task)

@@ -1,7 +1,13 @@
 /** Says which homes a claim may take tasks of: a response can be given only where its caller waits, and some tasks need hooks that not every process has. */
 
 import { isHomeOfNeeds } from '../../api/records.ts'
-import type { Claim } from '../../api/store.ts'
+import type { Claim, Step } from '../../api/store.ts'
+
+/** A step whose claim leaves alone the tasks of homes that are live now, too: one may have come since the claim was made. */
+export const besideHomes = (step: Step, live: readonly string[]): Step =>
+  step.claim && live.length > 0
+    ? { ...step, claim: { ...step.claim, skipHomes: [...step.claim.skipHomes, ...live] } }
+    : step
 
 export type TakesHome = (home: string | null) => boolean
 

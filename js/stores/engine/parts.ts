@@ -12,6 +12,7 @@ export const PARTS = [
   'needs',
   'senderData',
   'tells',
+  'expiresAfterMs',
 ] as const
 
 export type Parts = Pick<NewTask, (typeof PARTS)[number]>

@@ -10,6 +10,7 @@ import {
   CLOCK_STEP_MS,
   type DeadlineReason,
   ENDED_BYTES,
+  MARK_ACCEPTED,
   MOST_REFUNDS,
   type NewTask,
   RECORD_SCHEMA,
@@ -102,6 +103,8 @@ export function redriveDeadline(
     readonly firstAttemptAt: number | null
     readonly deadlineAt: number | null
     readonly deadlineReason: DeadlineReason
+    /** Its caller's end; undefined: its record does not say. */
+    readonly expiresAt?: number | undefined
   },
   policy: RetryPolicy,
   acceptDuplicateRisk: boolean,
@@ -112,7 +115,7 @@ export function redriveDeadline(
   const keyAt = isKeyed ? (task.firstAttemptAt ?? FOREVER) : FOREVER
   if (keyAt + keyTtlMs < now) return null
   // a caller that said it is worth nothing afterwards meant it
-  const expiresAt = (task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER
+  const expiresAt = task.expiresAt ?? ((task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER)
   return deadlineOf(policy, { budgetAt: now, keyAt, expiresAt })
 }
 
@@ -153,8 +156,17 @@ export function goOn(task: GoesOn, next: Extract<Settlement['next'], { readonly 
   }
   if (!next.carry) return
   const { phase, previousDelayMs, marks } = next.carry
-  Object.assign(task, { phase, previousDelayMs, marks })
+  Object.assign(task, { phase, previousDelayMs, marks: (marks | (task.marks & MARK_ACCEPTED)) >>> 0 })
 }
+
+export const isAccepted = ({ marks }: Pick<GoesOn, 'marks'>): boolean => (marks & MARK_ACCEPTED) !== 0
+
+/** The course of a task that its caller would end, and that others have enqueued: due now. */
+export const GOES_ON = { kind: 'release', delayMs: 0, refund: false } as const
+
+/** Whether its caller alone would end a task that others have enqueued. */
+export const isCallersEnd = (task: Pick<GoesOn, 'marks'>, next: Settlement['next']): boolean =>
+  next.kind === 'exhausted' && isAccepted(task) && /^(wait_exceeded|circuit_open|closed)$/.test(next.reason)
 
 /** An attempt that was given back before it left is no attempt anybody wants to read about. */
 export function wasSent(log: AttemptLog): boolean {

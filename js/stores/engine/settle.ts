@@ -4,7 +4,7 @@ import type { Lease, Settlement, Turn } from '../../api/store.ts'
 import { end, endUnasked, holdLane, putBack } from './change.ts'
 import type { Tx } from './port.ts'
 import { isOurs, type Row } from './row.ts'
-import { goOn, isReadable, settledAlready } from './rules.ts'
+import { GOES_ON, goOn, isCallersEnd, isReadable, settledAlready } from './rules.ts'
 
 /** The task has been loaded. */
 export function settle(tx: Tx, settlement: Settlement): Turn['settled'][number] {
@@ -17,6 +17,10 @@ export function settle(tx: Tx, settlement: Settlement): Turn['settled'][number] 
   tx.keepLog(row, log)
   row.settledToken = lease.token
   holdLane(tx, tx.lane(row), holdLaneForMs)
+  if (isCallersEnd(row, next) && !isCancelled) {
+    waitAgain(tx, row, GOES_ON)
+    return 'stale'
+  }
   if (isCancelled && log.kind !== 'cancelled') endUnasked(tx, row)
   else if (isCancelled) end(tx, row, 'CANCELLED')
   else apply(tx, row, next)

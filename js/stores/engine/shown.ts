@@ -62,7 +62,8 @@ function partsIn(text: string): Parts | undefined {
   const read = partsOf((parsed(text) ?? {}) as Parts)
   const parts = areSoundParts(read) ? frozen(read) : undefined
   // these are most often one task's own, and would drive out what others share
-  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || read.meta || read.senderData) return parts
+  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || read.meta || read.senderData || read.expiresAfterMs)
+    return parts
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(text, parts)
   return parts

@@ -225,6 +225,7 @@ const SOUND: { readonly [Name in keyof Required<Parts>]: IsRight } = {
   needs: absentOr(areNeeds),
   senderData: absentOr((data) => isPlain(data) && isSmall(data)),
   tells: absentOr(isFlag),
+  expiresAfterMs: absentOr(isInstant),
 }
 
 const unsoundPart = (parts: Parts): string | undefined => PARTS.find((name) => !SOUND[name](parts[name]))

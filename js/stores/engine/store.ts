@@ -48,7 +48,7 @@ export function storeOf<D>(
     configure(terms, report) {
       backend.configure({ ...terms, retention: { ...terms.retention } }, report)
     },
-    cancel: (taskId, as) => backend.write((tx) => cancel(tx, taskId, as), FREES),
+    cancel: (...given) => backend.write((tx) => cancel(tx, ...given), FREES),
     redrive: (taskIds, how) => backend.write((tx) => redrive(tx, taskIds, how), KEEPS),
     flush: (lane) => backend.write((tx) => flush(tx, lane), ARRANGES),
     unpark: async (filter) => {

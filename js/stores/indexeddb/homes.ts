@@ -22,7 +22,7 @@ async function hasHomes(tx: IDBTransaction): Promise<boolean> {
   return Object.keys(homes).length > 0
 }
 
-async function liveHomes(tx: Transaction): Promise<string[]> {
+export async function liveHomes(tx: Transaction): Promise<string[]> {
   const homes = await read(tx)
   const live = Object.entries(homes).filter(([, until]) => until > tx.now)
   if (live.length < Object.keys(homes).length) tx.set('meta', 'homes', Object.fromEntries(live))

@@ -17,8 +17,9 @@ export function redriveOne(
   const row = rows.get(taskId)
   if (row?.status !== 'EXHAUSTED' || !isReadable(row.given)) return 'gone'
   const policy = options.policies?.find(({ policyId }) => policyId === row.policy.policyId) ?? row.policy
-  const { idempotencyKey } = row.given
-  const deadline = redriveDeadline({ ...row, idempotencyKey }, policy, options.acceptDuplicateRisk, now)
+  const { idempotencyKey, expiresAfterMs } = row.given
+  const expiresAt = expiresAfterMs === undefined ? undefined : row.createdAt + expiresAfterMs
+  const deadline = redriveDeadline({ ...row, idempotencyKey, expiresAt }, policy, options.acceptDuplicateRisk, now)
   if (!deadline) return 'key_expired'
   if (rows.everyone && isUnreported(row)) return 'untold'
   row.policy = copyOf(policy)

@@ -1,10 +1,17 @@
 /** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
 
-import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
+import {
+  type Enqueued,
+  isHomeOfProcess,
+  type Lease,
+  MARK_ACCEPTED,
+  type NewTask,
+  type StoreTerms,
+} from '../../api/store.ts'
 import { isLater, isReadable, refusal } from '../engine/rules.ts'
 import { isOverQuota } from './quotas.ts'
 import { copyOf, keep } from './reads.ts'
-import { freeAt, holdLane, keepLog, type Row, type Rows } from './rows.ts'
+import { freeAt, holdLane, isLive, keepLog, type Row, type Rows } from './rows.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -31,6 +38,7 @@ export function enqueueOne(
   if (keeper) {
     if (isLater(keeper.given)) return { taskId: keeper.taskId, outcome: 'unreadable' }
     const isSame = keeper.given.fingerprint === task.fingerprint
+    if (isSame && isLive(keeper) && !isHomeOfProcess(task.home)) keeper.marks |= MARK_ACCEPTED
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }
   if (rows.everyone && isOverQuota(rows, task, terms)) return { taskId, outcome: 'full', of: 'principal' }

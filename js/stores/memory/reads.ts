@@ -117,6 +117,7 @@ export function show(row: Row): StoredTask {
     ...(given.needs === undefined ? {} : { needs: [...given.needs] }),
     ...(given.senderData === undefined ? {} : { senderData: copyOf(given.senderData) }),
     ...(given.tells === undefined ? {} : { tells: given.tells }),
+    ...(given.expiresAfterMs === undefined ? {} : { expiresAfterMs: given.expiresAfterMs }),
     schema: given.schema,
     status: row.status,
     ...(row.reason === undefined ? {} : { reason: row.reason }),

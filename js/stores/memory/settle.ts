@@ -15,7 +15,9 @@ import {
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import {
   endedInSilence,
+  GOES_ON,
   goOn,
+  isCallersEnd,
   isLate,
   isReadable,
   isSpent,
@@ -45,6 +47,11 @@ export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, no
     if (settlement.log.kind === 'cancelled') rows.end(row, 'CANCELLED', undefined, now)
     else rows.endUnasked(row, 'CANCELLED', undefined, now)
     return 'cancelled'
+  }
+  if (isCallersEnd(row, next)) {
+    goOn(row, GOES_ON)
+    rows.wait(row, now, now)
+    return 'stale'
   }
   if (next.kind === 'exhausted') {
     row.marks |= next.marks ?? 0

@@ -19,8 +19,13 @@ type Answer<Name extends 'cancel' | 'redrive'> = Awaited<ReturnType<Whole[Name]>
 
 const wordOf = (reply: Reply): string => String(reply)
 
-export async function cancel(session: Session, taskId: string, as?: ExhaustedReason): Promise<Answer<'cancel'>> {
-  return wordOf(await session.command('cancel', idBytes(taskId), as ?? '')) as Answer<'cancel'>
+export async function cancel(
+  session: Session,
+  taskId: string,
+  as?: ExhaustedReason,
+  isCallers = false,
+): Promise<Answer<'cancel'>> {
+  return wordOf(await session.command('cancel', idBytes(taskId), as ?? '', isCallers ? '1' : '')) as Answer<'cancel'>
 }
 
 /** Says how many tasks a command has changed that walks along a set: part by part, until there is none left. */
@@ -135,7 +140,7 @@ function changeOf(
   const has = (record: Shared): boolean => session.has(record)
   const isKeyed = task.idempotencyKey !== null && !acceptDuplicateRisk
   const packed = new Packer(128)
-    .f64(totalBudgetMs, keyTtlMs, maxAttempts)
+    .f64(totalBudgetMs, keyTtlMs, maxAttempts, task.expiresAfterMs ?? Number.POSITIVE_INFINITY)
     .u8(isKeyed ? 1 : 0)
     .u32(kept.record.length)
     .bytes(kept.record, idBytes(kept.taskId))

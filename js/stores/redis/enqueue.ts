@@ -6,6 +6,7 @@ import type { NewTask } from '../../api/records.ts'
 import { type Enqueued, type Lease, SWEEP } from '../../api/store.ts'
 import { StorageFullError } from '../../api/task-errors.ts'
 import type { EnqueueLease } from '../engine/enqueue.ts'
+import { orderName } from '../engine/rules.ts'
 import { idText, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, RedisPort, Reply } from './port.ts'
@@ -33,6 +34,9 @@ export class EnqueueGroup {
   readonly #port: RedisPort
   #waiting: Waiting[] = []
   #sent: Promise<unknown> = Promise.resolve()
+  #isDue = false
+  /** Orders of calls that are not answered yet: what comes later of them waits, so that nothing overtakes. */
+  readonly #orders = new Set<string>()
 
   /** `confirm`: resolves when what was stored before it, on `port`, survives what the store promises. */
   constructor(session: Session, port: RedisPort, confirm: () => Promise<void>) {
@@ -44,19 +48,37 @@ export class EnqueueGroup {
   add(tasks: readonly NewTask[], lease: EnqueueLease | undefined): Promise<readonly Enqueued[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ tasks, lease, resolve, reject })
-      if (this.#waiting.length === 1) queueMicrotask(() => this.#send())
+      if (!this.#isDue) queueMicrotask(() => this.#send())
+      this.#isDue = true
     })
   }
 
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
-    await this.#sent
+    for (let sent: unknown; sent !== this.#sent; ) {
+      sent = this.#sent
+      await sent
+    }
   }
 
   #send(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    const sent = this.#all(waiting)
+    this.#isDue = false
+    const held = new Set(this.#orders)
+    const ready: Waiting[] = []
+    const later: Waiting[] = []
+    for (const each of this.#waiting) {
+      const orders = ordersOf(each)
+      const isHeld = orders.some((order) => held.has(order))
+      for (const order of orders) (isHeld ? held : this.#orders).add(order)
+      ;(isHeld ? later : ready).push(each)
+    }
+    this.#waiting = later
+    // those that wait are sent once the answer has come that they wait for
+    if (ready.length === 0) return
+    const sent = this.#all(ready).then(() => {
+      for (const order of ready.flatMap(ordersOf)) this.#orders.delete(order)
+      if (this.#waiting.length > 0) this.#send()
+    })
     this.#sent = Promise.all([this.#sent, sent])
   }
 
@@ -116,6 +138,9 @@ export class EnqueueGroup {
     }
   }
 }
+
+const ordersOf = ({ tasks }: Waiting): string[] =>
+  tasks.flatMap(({ principal, orderKey }) => (orderKey === undefined ? [] : orderName(principal, orderKey)))
 
 /** So often at most others give way to one call. */
 const MOST_GIVES = 64

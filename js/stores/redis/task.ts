@@ -49,10 +49,10 @@ const shared = new Map<string, Shared>()
 
 /** The record of a task, if others are likely to have the same. */
 export function sharedOf(
-  { meta, tags, senderData }: Pick<NewTask, 'meta' | 'tags' | 'senderData'>,
+  { meta, tags, senderData, expiresAfterMs }: Pick<NewTask, 'meta' | 'tags' | 'senderData' | 'expiresAfterMs'>,
   text: string,
 ): Shared | undefined {
-  if ((meta ?? tags ?? senderData) !== undefined || text.length > LONGEST_SHARED) return undefined
+  if ((meta ?? tags ?? senderData ?? expiresAfterMs) !== undefined || text.length > LONGEST_SHARED) return undefined
   const known = shared.get(text)
   if (known) return known
   if (shared.size >= MOST_KNOWN) shared.clear()

@@ -13,6 +13,10 @@ export function hasHomes(database: Database): boolean {
   return database.one('SELECT 1 FROM homes LIMIT 1') !== undefined
 }
 
+/** Those that are live, but for others that the transaction has ended. */
+export const homesIn = (tx: Transaction): string[] =>
+  tx.database.all<{ owner: string }>('SELECT owner FROM homes WHERE until > ?', tx.now).map(({ owner }) => owner)
+
 export function liveHomes(tx: Transaction): string[] {
   tx.run('DELETE FROM homes WHERE until <= ?', tx.now)
   return tx.database.all<{ owner: string }>('SELECT owner FROM homes ORDER BY owner').map(({ owner }) => owner)

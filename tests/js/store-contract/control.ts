@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Lease } from '../../../js/api/store.ts'
+import { type Lease, MARK_ACCEPTED } from '../../../js/api/store.ts'
 import {
   idOf,
   idsOf,
   LEASE_MS,
   NOT_RETRYABLE,
+  newTask,
   type Open,
   OTHER,
   releaseIn,
@@ -35,6 +36,33 @@ export function controlRules(open: Open): void {
     await add({ body: new Uint8Array(3) })
     expect(await store.cancel(idOf(1), 'wait_exceeded')).toBe('cancelled')
     expect(await get(idOf(1))).toMatchObject({ status: 'EXHAUSTED', reason: 'wait_exceeded', bodyBytes: 3 })
+  })
+
+  test('L1 S1 the task of a waiting caller that others have enqueued is kept when its caller leaves, and ends by cancel alone', async () => {
+    const { store, enqueue, lease, settle, get, claim } = await setup(open)
+    const of = (n: number, home: string | null) => newTask(n, { home, idempotencyKey: 'k', fingerprint: 'f' })
+    await enqueue(of(1, 'runner'))
+    for (const home of ['other', null, 'needs sign']) {
+      // one that waits as well has the end of the first
+      if (home === 'other') expect((await get(idOf(1))).marks).toBe(0)
+      expect(await enqueue(of(2, home))).toEqual({ taskId: idOf(1), outcome: 'duplicate' })
+    }
+    const leave = async (as?: 'wait_exceeded') => {
+      const said = await store.cancel(idOf(1), as, true)
+      return [said, (await get(idOf(1))).status]
+    }
+    expect([await leave(), await leave('wait_exceeded')]).toEqual([
+      ['requested', 'PENDING'],
+      ['requested', 'PENDING'],
+    ])
+    const first = await lease()
+    expect(await leave()).toEqual(['requested', 'IN_FLIGHT'])
+    await settle(first, { kind: 'retry', delayMs: 0, carry: { phase: 3, previousDelayMs: 9, marks: 1 } })
+    for (const reason of ['wait_exceeded', 'circuit_open', 'closed'] as const) {
+      expect(await settle(await lease(), { kind: 'exhausted', reason })).toBe('stale')
+    }
+    expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', marks: 1 + MARK_ACCEPTED, attemptNumber: 4 })
+    expect([await store.cancel(idOf(1)), await claim()]).toEqual(['cancelled', []])
   })
 
   test.for([retryIn(0), NOT_RETRYABLE, releaseIn(0)])('S8 one in flight is cancelled by %o', async (next) => {
@@ -150,6 +178,18 @@ export function controlRules(open: Open): void {
     expect((await get(idOf(1))).status).toBe('EXHAUSTED')
     expect(await store.redrive([idOf(1)], { ...back, acceptDuplicateRisk: true })).toEqual(['redriven'])
     expect(await get(idOf(1))).toMatchObject({ deadlineAt: clock.now() + 50_000, deadlineReason: 'total_budget' })
+  })
+
+  test('a dead letter that goes back still ends when its caller said, though its budget was over first', async () => {
+    const { add, store, clock, get, pass } = await setup(open)
+    const policy = { policyId: 'p', keyTtlMs: 60_000, totalBudgetMs: 2_000 }
+    const endsAt = clock.now() + 1_500
+    await add({ policy, deadlineInMs: 1_000, ageMs: 1_000, expiresAfterMs: 2_500 })
+    expect(await get(idOf(1))).toMatchObject({ expiresAfterMs: 2_500 })
+    pass(1_000)
+    await store.cancel(idOf(1), 'vetoed')
+    expect(await store.redrive([idOf(1)], back)).toEqual(['redriven'])
+    expect(await get(idOf(1))).toMatchObject({ deadlineAt: endsAt, deadlineReason: 'expired' })
   })
 
   test('the first attempt of a task that was made with the call is at its call', async () => {

@@ -49,6 +49,16 @@ export function enqueueRules(open: Open): void {
     expect((await get(idOf(1))).deadlineAt).toBe(Number.POSITIVE_INFINITY)
   })
 
+  test('S19 calls that are made while many are on their way come behind those of their order', async () => {
+    const { store, get } = await setup(open)
+    const many = Array.from({ length: 128 }, (_, n) => newTask(n + 3))
+    const calls = [store.enqueue(many), store.enqueue([newTask(1, { orderKey: 'a' })])]
+    await null
+    calls.push(store.enqueue([newTask(2, { orderKey: 'a' })]), store.enqueue([newTask(200)]))
+    await Promise.all(calls)
+    expect([(await get(idOf(1))).dueAt, (await get(idOf(2))).dueAt]).toEqual([expect.any(Number), null])
+  })
+
   test('what was given and what is got are copies', async () => {
     const { store, get } = await setup(open)
     const headers = { accept: 'text/plain' }

@@ -4,6 +4,7 @@ import {
   becomes,
   claimOf,
   idOf,
+  idsOf,
   LEASE_MS,
   NOT_RETRYABLE,
   type Open,
@@ -180,6 +181,19 @@ export function timeRules(open: Open): void {
     expect(await homes.live()).toEqual(['a'])
     await homes.holdHome('a', 0)
     expect(await homes.live()).toEqual([])
+  })
+
+  test('S22 a claim leaves alone what a home waits for that has come since it was asked for', async () => {
+    const { store, add, claim, pass } = await setup(open)
+    const { homes } = store
+    if (!homes || homes.areHeard) return
+    await add({ home: 'a' }, { home: 'b' }, {})
+    await homes.holdHome('a', 1_000)
+    expect(idsOf(await claim({ limit: 9 }, 'b'))).toEqual([idOf(2), idOf(3)])
+    expect(idsOf(await claim({ limit: 9, ownHomeOnly: true }, 'a'))).toEqual([idOf(1)])
+    await add({ home: 'a' })
+    pass(1_000)
+    expect(idsOf(await claim({ limit: 9 }, 'b'))).toEqual([idOf(4)])
   })
 
   test('L3 a home that is heard lives until it is let go, however long it said', async () => {

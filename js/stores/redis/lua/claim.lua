@@ -50,6 +50,10 @@ end
 local function homesFor(c, owner)
   local takes = { [0] = not c.own }
   loadHomes()
+  -- one may have come since the claim was made
+  if next(homes) and not c.own then
+    for _, name in ipairs(call('ZRANGEBYSCORE', H, string.format('(%.17g', now), '+inf')) do c.skipped[name] = true end
+  end
   for name, home in pairs(homes) do
     local isNeeds = sub(name, 1, #NEEDS) == NEEDS
     takes[home.no] = name == owner or (not c.own and not c.skipped[name] and not (isNeeds and c.supplied and not c.supplied[name]))

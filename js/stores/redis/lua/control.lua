@@ -3,11 +3,12 @@
 -- ARGV: head; the name of the command; its own. Answer: state, what the command says, hints.
 local commands = {}
 
--- id, reason or nothing
+-- id, reason or nothing, something if it is the caller's
 function commands.cancel()
-  local id, reason = arg(), arg()
+  local id, reason, isCallers = arg(), arg(), arg() ~= ''
   local row = rowOf(id)
   if not row or row.aside == 1 or not isReadable(row) then return 'gone' end
+  if isCallers and isLive(row) and isAccepted(row) then return 'requested' end
   if row.status == IN_FLIGHT then
     row.asked = 1
     save(row)
@@ -20,23 +21,24 @@ function commands.cancel()
 end
 
 -- Until when a dead letter that goes back now may be tried.
-local function deadlineFor(row, budgetMs, keyTtlMs, isKeyed)
+local function deadlineFor(row, budgetMs, keyTtlMs, isKeyed, expiresAfter)
   local keyAt = isKeyed and row.first == row.first and row.first or huge
   if keyAt + keyTtlMs < now then return nil end
   local expires = REASONS[row.why] == 'expired' and row.deadline ~= 0 and row.deadline or huge
+  if expiresAfter < huge then expires = row.created + S.offset + expiresAfter end
   local at, why = now + budgetMs, 0
   if expires < at then at, why = expires, 1 end
   if keyAt + keyTtlMs < at then at, why = keyAt + keyTtlMs, 2 end
   return at, why
 end
 
--- spacing, how many, how many went back before; of each: budget, lifetime of the key, attempts, whether its key counts, record as it was, id; record as it becomes
+-- spacing, how many, how many went back before; of each: budget, lifetime of the key, attempts, when it expires, whether its key counts, record as it was, id; record as it becomes
 function commands.redrive()
   local spacing, many, back = unpacked('>dI4I4', arg())
   local said = {}
   for i = 1, many do
     local packed, record = arg(), arg()
-    local budgetMs, keyTtlMs, most, isKeyed, was, at = unpacked('>dddBI4', packed)
+    local budgetMs, keyTtlMs, most, expiresAfter, isKeyed, was, at = unpacked('>ddddBI4', packed)
     local old = sub(packed, at, at + was - 1)
     local id = sub(packed, at + was)
     local row = rowOf(id)
@@ -45,7 +47,7 @@ function commands.redrive()
     elseif call('HGET', R, id) ~= old then
       said[i] = 'again'
     else
-      local deadline, why = deadlineFor(row, budgetMs, keyTtlMs, isKeyed == 1)
+      local deadline, why = deadlineFor(row, budgetMs, keyTtlMs, isKeyed == 1, expiresAfter)
       if not deadline then
         said[i] = 'key_expired'
       elseif row.end0 == Un then

@@ -26,6 +26,10 @@ local function keeperOf(key, tag)
   end
 end
 
+local function isProcess(home)
+  return home ~= '' and sub(home, 1, #NEEDS) ~= NEEDS
+end
+
 local function startsNow(row, dueIn, batch)
   local lane = laneOf(row)
   return batch.leases == 1 and row.behind == 0 and dueIn <= 0 and isReadable(row) and not isLate(row) and not isSpent(row)
@@ -47,7 +51,12 @@ local function take(at, batch)
   if rowKeeper then
     if not isReadable(rowKeeper) then return answer(UNREADABLE, rowKeeper.id) end
     prints[rowKeeper.id] = prints[rowKeeper.id] or sub(call('HGET', R, rowKeeper.id) or '', 1, 16)
-    return answer(prints[rowKeeper.id] == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
+    if prints[rowKeeper.id] ~= sub(record, 1, 16) then return answer(CONFLICT, rowKeeper.id) end
+    if isLive(rowKeeper) and not isProcess(ARGV[at + 2]) and not isAccepted(rowKeeper) then
+      rowKeeper.marks = rowKeeper.marks + MARK_ACCEPTED
+      save(rowKeeper)
+    end
+    return answer(DUPLICATE, rowKeeper.id)
   end
   -- of one that is exempt it has 2 more
   local quota = everyone and tells < 2 and quotaOf[tag]

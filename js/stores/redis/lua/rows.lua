@@ -92,6 +92,10 @@ end
 local function isReadable(row)
   return row.schema <= G.schema
 end
+-- Whether another call than that of its caller has enqueued it.
+local function isAccepted(row)
+  return bit.band(warm(row).marks, MARK_ACCEPTED) ~= 0
+end
 local function isSpent(row)
   return row.attempt >= row.most
 end

@@ -1,13 +1,14 @@
 -- Settling and renewing: what a lease permits. Tokens only rise, so a stale one is told by being another one.
 local APPLIED, REPEATED, STALE, WAS_CANCELLED, GONE = 0, 1, 2, 3, 4
-local TO_SUCCEEDED, TO_RETRY, TO_EXHAUSTED = 0, 1, 2
+local TO_SUCCEEDED, TO_RETRY, TO_EXHAUSTED, TO_RELEASE = 0, 1, 2, 3
+local CALLERS_ENDS
 local REFUND, PARK, CARRY, SENT, SAYS_CANCELLED, OFFLINE = 1, 2, 4, 8, 16, 32
 -- Where a packed settlement has the length of its id, and the id.
 local SETTLED_BYTES, SETTLED_ID = 55, 59
 
 local band
 do --@ fresh
-  band = bit.band
+  band, CALLERS_ENDS = bit.band, { wait_exceeded = true, circuit_open = true, closed = true }
 end
 
 local function waitAgain(row, kind, flags, delay, server, phase, previous, marks)
@@ -18,7 +19,7 @@ local function waitAgain(row, kind, flags, delay, server, phase, previous, marks
     if band(flags, OFFLINE) == 0 then row.refunds = row.refunds + 1 end
     row.attempt = row.attempt - 1
   end
-  if band(flags, CARRY) ~= 0 then row.phase, row.delay, row.marks = phase, previous, marks end
+  if band(flags, CARRY) ~= 0 then row.phase, row.delay, row.marks = phase, previous, bit.bor(marks, band(row.marks, MARK_ACCEPTED)) end
   local isParked = band(flags, PARK) ~= 0
   row.parked = isParked and 1 or 0
   row.turn = now + delay
@@ -45,6 +46,9 @@ local function settle(packed, log)
   elseif isCancelled then
     if band(flags, SAYS_CANCELLED) ~= 0 then endTask(row, CANCELLED) else endUnasked(row) end
     return WAS_CANCELLED
+  elseif kind == TO_EXHAUSTED and CALLERS_ENDS[sub(packed, at + bytes)] and isAccepted(row) then
+    waitAgain(row, TO_RELEASE, 0, 0, 0)
+    return STALE
   elseif kind == TO_EXHAUSTED then
     if marks ~= 0 then row.marks = bit.bor(warm(row).marks, marks) end
     endTask(row, EXHAUSTED, sub(packed, at + bytes))
