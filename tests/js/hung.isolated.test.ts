@@ -122,7 +122,7 @@ test('what a deaf fetch answers, or says, too late is dropped', async () => {
   const clock = fakeClock()
   const { fetch, answers } = hanging(true)
   const queue = await open(clock, fetch, NO_GATES)
-  const call = watch(queue.fetch(ORDERS))
+  const call = watch(queue.fetch(ORDERS, { redrive: { policy: { attemptTimeoutMs: 10_000 } } }))
   await clock.advance(10_600)
   expect(answers).toHaveLength(2)
   const late = bodied()
