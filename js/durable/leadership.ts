@@ -148,6 +148,7 @@ export class Leadership {
       await homes.holdHome(owner, wanted ? RENEWED_LEASE_MS : 0)
     } catch (error) {
       this.#homeUntil = 0
+      this.#holding = undefined
       throw error
     }
   }

@@ -1,15 +1,33 @@
 /** Callers of stored tasks: what they get, when they stop waiting, and what they learn of other processes. */
 
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
+import { Leadership } from '../../js/durable/leadership.ts'
+import { HOME_MS } from '../../js/durable/lease-terms.ts'
+import type { StoredState } from '../../js/durable/state.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
 import { ANSWERED, answer } from '../../js/tasks/callers.ts'
 import type { Task } from '../../js/tasks/task.ts'
+import { fakeClock } from '../../js/testing.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { deferred, markOf, ORDERS, watch } from './setup.ts'
 import { claimOf } from './store-contract/kit.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
+
+test('a failure to say that a process is a home is no news once that has been said', async () => {
+  const holdHome = vi.fn(async () => {})
+  holdHome.mockRejectedValueOnce(new Error('store away'))
+  const clock = fakeClock()
+  const settings = { credentials: {}, idempotency: { header: 'Idempotency-Key' } }
+  const state = { store: { homes: { holdHome } }, runner: { host: { now: clock.now, settings } }, owner: 'own' }
+  const leadership = new Leadership(state as unknown as StoredState, () => {})
+  await expect(leadership.keepHome(() => true)).rejects.toThrow('store away')
+  await clock.advance(HOME_MS)
+  await leadership.renewHome()
+  await leadership.stayHome()
+  expect(holdHome).toHaveBeenCalledTimes(2)
+})
 
 /** Claims whatever is due, as another process would whose clock says that the home is gone. */
 async function claimAway(store: TaskStore, owner = 'other') {
