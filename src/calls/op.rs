@@ -154,9 +154,9 @@ ops! {
     /// now, lane, ms: the store of the lane keeps its hold, for so long from now; 0 or NaN: it knows of the hold that is known here.
     ShareHold = 61,
     /// now, lane, policy, flags, began, answeredAt, waitUntil -> until when a caller's own attempt goes on, whose limit, the default, is over: its server
-    /// answers no one. 0: it is given up. `answeredAt`: when the host last had an answer of that server; 0: never.
+    /// answers no one, or is slow. 0: it is given up. `answeredAt`: when the host last had an answer of that server; 0: never.
     Lasts = 62,
     /// now, slot, began, limit -> until when an attempt of a task goes on, whose limit of so many milliseconds, the default, is over: one before it
-    /// had no answer. 0: it is given up.
+    /// had no answer, or its server is slow. 0: it is given up.
     Extends = 63,
 }

@@ -236,9 +236,10 @@ impl Queue {
         if !retried || !long.flags.contains(Flags::REPLAYABLE) || leaves <= now {
             return Millis::ZERO;
         }
-        let twice = lane.twice(policy, began);
+        let limit = policy.attempt_timeout();
+        let twice = began.plus(limit).plus(limit);
         let stays =
-            if twice > now { twice } else { lane.silence.lasts(now, began, policy.attempt_timeout()) };
+            if lane.is_slow(policy) && twice > now { twice } else { lane.silence.lasts(now, began, limit) };
         let until = stays.min(leaves);
         if until > now { self.timeline.outward(until) } else { Millis::ZERO }
     }
@@ -251,15 +252,14 @@ impl Queue {
         let began = self.timeline.inward(began);
         let Some(task) = self.tasks.get(slot) else { return Millis::ZERO };
         let (lane, known) = (self.lanes.at(task.lane.get()), self.policies.at(task.policy.get()));
-        let slow = lane.zip(known).map_or(Millis::ZERO, |(lane, known)| lane.twice(&known.policy, began));
+        let is_slow = lane.zip(known).is_some_and(|(lane, known)| lane.is_slow(&known.policy));
+        if !is_slow && !task.refunds.unanswered() {
+            return Millis::ZERO;
+        }
         let wait_until = task.wait_until.get();
-        let until = if task.refunds.unanswered() {
-            // no other attempt is left to it where its server is known to be slow
-            let leaves = if slow > now { wait_until } else { wait_until.minus(ANOTHER) };
-            began.plus(limit).plus(limit).min(leaves)
-        } else {
-            slow.min(wait_until)
-        };
+        // no other attempt is left to it where its server is known to be slow
+        let leaves = if is_slow { wait_until } else { wait_until.minus(ANOTHER) };
+        let until = began.plus(limit).plus(limit).min(leaves);
         if until > now { self.timeline.outward(until) } else { Millis::ZERO }
     }
 

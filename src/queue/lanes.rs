@@ -84,11 +84,9 @@ impl Lane {
         Millis::new(self.average_x8.unwrap_or(0) / 8)
     }
 
-    /// The end of twice the limit of an attempt that began at `began`; zero where calls do not take longer than half of it: this server is not slow.
-    pub fn twice(&self, policy: &Policy, began: Millis) -> Millis {
-        let limit = policy.attempt_timeout();
-        let is_slow = self.average() > limit.minus(self.average());
-        if is_slow { began.plus(limit).plus(limit) } else { Millis::ZERO }
+    /// Whether calls take longer than half of their limit.
+    pub fn is_slow(&self, policy: &Policy) -> bool {
+        self.average() > policy.attempt_timeout().minus(self.average())
     }
 
     /// The position of the next task to have its first failure here, on the golden staircase.
