@@ -7,6 +7,7 @@ import type { AttemptLog, Decision, Gate, RetryTask, TaskStatus } from '../api/t
 import type { GateStatus } from '../core/calls.ts'
 import { backgroundOf } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { unparkedBy } from '../runner/credentials.ts'
 import { keyExpired } from '../runner/refusals.ts'
 import type { Aside, StoredFilter, StoredManager, WordsModule } from '../runner/stored.ts'
 import { isInScope, type TaskScope } from '../runner/task-scope.ts'
@@ -267,11 +268,12 @@ function laneStatus({ principal, lane, attemptNumber }: StoredTask, { state }: S
 
 function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks, wordsOf: WordsModule['wordsOf']): string {
   const { gate, until } = status
+  const { host } = tasks.state.runner
   if (gate === 'in-flight') return `${wordsOf(status)}, here or in another process`
   if (gate === 'needs')
-    return `a queue with ${optionsOf(lacking(record, tasks.state.runner.host.settings))}, which this one does not have; one that has will send it`
+    return `a queue with ${optionsOf(lacking(record, host.settings))}, which this one does not have; one that has will send it`
   if (gate === 'ready') return 'a process with a free place (concurrency): it is due, and others may hold the places'
-  if (gate === 'parked') return 'resume() or setPrincipal(), since its credentials are missing or were refused'
+  if (gate === 'parked') return `${unparkedBy(host)}, since its credentials are missing or were refused`
   if (gate === 'principal' && tasks.guard.isLogin) return 'a login that is under way, here or in another tab'
   if (gate !== 'due') return wordsOf(status)
   // that the wait is over helps nothing where something keeps its origin for longer

@@ -42,6 +42,10 @@ export function remedyFor(settings: Settings, call: Pick<Call, 'url'>): string {
   return giverFor(settings, call) ? `${entry} has to give them` : `${entry} has to be there and give them`
 }
 
+/** The calls that have parked tasks go on. */
+export const unparkedBy = ({ unparkedBy = 'resume() or setPrincipal()' }: Pick<QueueContext, 'unparkedBy'>): string =>
+  unparkedBy
+
 /** Whether a first attempt that was refused is made once more, with the fresh credentials that its caller asks for. */
 export function mayRefresh(call: Call, { status, said }: Finished, host: QueueContext): boolean {
   if (!asksAfter(call, status) || said?.retry === false) return false

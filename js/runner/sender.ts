@@ -21,7 +21,7 @@ import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import { tellMaybeCors } from './cors.ts'
-import { askFor, giverFor, remedyFor } from './credentials.ts'
+import { askFor, giverFor, remedyFor, unparkedBy } from './credentials.ts'
 import { HOOK_MS } from './questions.ts'
 import { tellPage } from './redirected-page.ts'
 import { Replay, type ReplayPorts } from './replay.ts'
@@ -126,7 +126,7 @@ export class Sender {
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
       if (task.lease) task.lease.parks = true
-      const remedy = `${remedyFor(host.settings, call)}; it waits for ${host.unparkedBy ?? 'resume() or setPrincipal()'}`
+      const remedy = `${remedyFor(host.settings, call)}; it waits for ${unparkedBy(host)}`
       const message = `${task.what}: ${missing.join(', ')} is missing; ${remedy}`
       host.degraded('credentials_missing', message, task.origin, { origin: task.origin })
       this.#ports.settle(task, notSent(OUTCOME_CREDENTIALS_FAILED, host.now()))

@@ -32,9 +32,6 @@ export type SenderData = {
   readonly body?: TaskBody
 }
 
-/** The calls that have parked tasks go on. */
-export const UNPARKED_BY = 'POST /retry-tasks/{taskId}/due, or a reload of the settings'
-
 export interface SendingParts {
   readonly send: Send
   /** Asked for each attempt, so that a reload takes effect at once. */

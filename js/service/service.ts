@@ -37,7 +37,7 @@ import { ServiceMetrics } from './metrics.ts'
 import { openNames } from './name-servers.ts'
 import { agreeOnPartitions, assertPartitionBy, noteAgain, oneQueue, oneStore, shareOf, storesOf } from './partitions.ts'
 import { Secrets } from './secrets.ts'
-import { sendingOf, UNPARKED_BY } from './sending.ts'
+import { sendingOf } from './sending.ts'
 import {
   bodyLimitsOf,
   checkOptions,
@@ -139,7 +139,7 @@ export function createService(options: ServiceOptions): Service {
     sendForAll(each, {
       leaseMs: options.leaseMs ?? 30_000,
       sendingOf: (record) => sendingOf(record, sending),
-      unparkedBy: UNPARKED_BY,
+      unparkedBy: 'POST /retry-tasks/{taskId}/due, or a reload of the settings',
     })
     each.on('degraded', ({ principal: tenant, ...told }) => {
       log({ level: 'warn', event: 'degraded', ...told, ...(tenant !== undefined && { tenant }) })

@@ -108,9 +108,7 @@ const WORDS: ReadonlyMap<DecisionKind, Words> = new Map<DecisionKind, Words>([
 ])
 
 function parkedFor({ data }: AttemptLog): string {
-  return data?.cause === 'unauthorized'
-    ? 'its credentials were refused twice: parked until resume()'
-    : 'parked until resume() or setPrincipal()'
+  return data?.cause === 'unauthorized' ? 'its credentials were refused twice: parked' : 'parked'
 }
 
 /** Words for an attempt that was given back: those of the last five may have left. */

@@ -86,7 +86,7 @@ test.each([
   await scene.clock.advance(1_000)
   const decisions = await afterReload(scene, second, taskId)
   expect(decisions.find(({ kind }) => kind === 'parked')).toMatchObject({
-    text: 'not sent, `credentials` did not give a header it needs; parked until resume() or setPrincipal()',
+    text: 'not sent, `credentials` did not give a header it needs; parked',
     data: { cause: 'credentials_missing', counted: false },
   })
   expect(JSON.stringify(decisions)).not.toContain('hush')

@@ -131,7 +131,7 @@ const cases: Readonly<Record<string, Case>> = {
       SENT,
       'released: 401; given back, not counted; due again at once',
       /^attempt: /,
-      'parked: 401; its credentials were refused twice: parked until resume()',
+      'parked: 401; its credentials were refused twice: parked',
       'waits: waits for resume(), since its credentials were refused',
     ],
     stored: 'waits: waits for resume() or setPrincipal(), since its credentials are missing or were refused',

@@ -6,7 +6,6 @@ import { pausedBy } from 'redrive/internal'
 import { originIn, type StoredTask } from 'redrive/store'
 import { BodyMissingError, BodyStoreError } from '../../bodies/body-store.ts'
 import { bodyIn, type TaskBody } from '../../bodies/task-bodies.ts'
-import { UNPARKED_BY } from '../../sending.ts'
 import type { ApiContext } from '../context.ts'
 import { etagOf, isKnown } from '../etag.ts'
 import type { Exchange, Reply } from '../exchange.ts'
@@ -97,20 +96,15 @@ export async function explainTask(exchange: Exchange): Promise<Reply> {
   return ok({ decisions: decisions.map((decision) => ofService(decision, record, isPaused, context)) })
 }
 
-/** A decision of the queue in the words of the service, which has other calls, and pauses and limits that the store goes by. */
+/** A decision of the queue with what the store goes by beside it: pauses, and limits of targets. */
 function ofService(
   decision: Decision,
   { lane }: StoredTask,
   isPaused: ReturnType<typeof pausedBy>,
   { isLimited }: ApiContext,
 ): Decision {
-  const { kind, text, data } = decision
-  if (kind === 'parked') return { ...decision, text: text.replace(/parked until .*/, `parked until ${UNPARKED_BY}`) }
-  if (kind !== 'waits') return decision
-  if (data?.gate === 'parked') {
-    return { ...decision, text: `waits for ${UNPARKED_BY}, since its credentials are missing or were refused` }
-  }
-  if (data?.gate !== 'ready') return decision
+  const { kind, data } = decision
+  if (kind !== 'waits' || data?.gate !== 'ready') return decision
   if (isPaused(lane)) {
     const paused = 'waits for the end of a pause: DELETE /pauses/{pauseId} lifts it'
     return { ...decision, text: paused, data: { ...data, gate: 'paused' } }
