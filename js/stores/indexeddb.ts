@@ -82,7 +82,14 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
         database.writeTurn('relaxed', owners, (tx) => {
           tx.isHere = isHere
           if (presence.isAvailable || !step.claim) return runLater(turn(tx, step))
-          return liveHomes(tx).then((live) => runLater(turn(tx, besideHomes(step, live))))
+          return liveHomes(tx).then((live) =>
+            runLater(
+              turn(
+                tx,
+                besideHomes(step, () => live),
+              ),
+            ),
+          )
         }),
       )
       return withMended(made, database.takeMended())

@@ -3,11 +3,11 @@
 import { isHomeOfNeeds } from '../../api/records.ts'
 import type { Claim, Step } from '../../api/store.ts'
 
-/** A step whose claim leaves alone the tasks of homes that are live now, too: one may have come since the claim was made. */
-export const besideHomes = (step: Step, live: readonly string[]): Step =>
-  step.claim && live.length > 0
-    ? { ...step, claim: { ...step.claim, skipHomes: [...step.claim.skipHomes, ...live] } }
-    : step
+/** A step whose claim, if it has one, leaves alone the tasks of homes that are live now, too: one may have come since the claim was made. */
+export function besideHomes(step: Step, liveNow: () => readonly string[]): Step {
+  const { claim } = step
+  return claim ? { ...step, claim: { ...claim, skipHomes: [...claim.skipHomes, ...liveNow()] } } : step
+}
 
 export type TakesHome = (home: string | null) => boolean
 
