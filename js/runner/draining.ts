@@ -23,9 +23,12 @@ export class Draining {
   /** Waits for this, too: calls, or an attempt that no task has taken up yet. */
   async until(ended: Promise<unknown>): Promise<void> {
     this.#underWay++
-    await ended
-    this.#underWay--
-    this.look()
+    try {
+      await ended
+    } finally {
+      this.#underWay--
+      this.look()
+    }
   }
 
   /** Resolves once all has ended, `own` calls among it, or `ms` are over. */

@@ -247,7 +247,7 @@ describe('what was handed over', () => {
     expect(await sentLater(all)).toBe(1)
   })
 
-  test('S22 in memory gives one who waits for it the answer to its own attempt', async () => {
+  test('S22 in memory gives a caller that has joined the answer to its own attempt', async () => {
     const { queue, server, clock } = await setup()
     queue.pause()
     const redrive = { idempotencyKey: 'order-1' }
