@@ -344,10 +344,12 @@ export class StorePlace implements StoredPlace {
     if (!ruling || !why) return {}
     task.log(ruling.entry)
     const { serverMs, phase, previousDelayMs, marks } = why
-    const noted = { serverMs, phase, previousDelayMs, marks }
     return {
       attemptNumber: ruling.attempts,
-      ...noted,
+      serverMs,
+      phase,
+      previousDelayMs,
+      marks,
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
       log: [showEntry(task.taskId, ruling.entry)],
     }

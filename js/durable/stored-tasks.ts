@@ -263,7 +263,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     // by the lease: what a record says of itself is looked at when it is taken up
     this.state.pending.claimed(claimed.lease.taskId, (isStored) => {
       if (isStored && isOurs()) this.#starter.startLease(claimed, endsAt, turn.now)
-      else this.#starter.giveBack(claimed.lease, 'its page or call is gone: given back', { delayMs: 0, park: false })
+      else this.#starter.giveBack(claimed.lease, 'page or call gone: given back', { delayMs: 0, park: false })
     })
   }
 

@@ -79,17 +79,11 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
       const isHere = presence.suspensionGuard()
       const owners = (): string[] => (isHere() && needsGuard(step, database.mayBeClaimed) ? [step.owner] : [])
       const made = await database.anyway(() =>
-        database.writeTurn('relaxed', owners, (tx) => {
+        database.writeTurn('relaxed', owners, async (tx) => {
           tx.isHere = isHere
-          if (presence.isAvailable || !step.claim) return runLater(turn(tx, step))
-          return liveHomes(tx).then((live) =>
-            runLater(
-              turn(
-                tx,
-                besideHomes(step, () => live),
-              ),
-            ),
-          )
+          // with locks a page asks for homes before it claims
+          const live = step.claim && !presence.isAvailable ? await liveHomes(tx) : []
+          return runLater(turn(tx, besideHomes(step, live)))
         }),
       )
       return withMended(made, database.takeMended())

@@ -106,7 +106,7 @@ export class MemoryStore implements TaskStore {
   async turn(step: Step): Promise<Turn> {
     return this.#step((now) => {
       const rows = this.#rows
-      const live = () => [...rows.homes].flatMap(([home, until]) => (until > now ? home : []))
+      const live = [...rows.homes].flatMap(([home, until]) => (until > now ? home : []))
       const { owner, settle: settlements, hold: holds = [], renew: leases, claim, silence } = besideHomes(step, live)
       const found: Found = { ended: [], unreadable: 0 }
       const trimmed = retain(rows, this.#terms, now)

@@ -96,7 +96,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       if (asked.claim || asked.renew.length > 0) await watch.guard(asked.owner)
       if (asked.claim) await group.commitFirst()
       const made = await watch.writeTurn((tx) => {
-        const step = besideHomes(everyone ? ofAll(asked) : asked, () => homesIn(tx))
+        const step = besideHomes(everyone ? ofAll(asked) : asked, asked.claim ? homesIn(tx) : [])
         const made = runNow(turn(tx, step))
         if (losesRows(file, tx, step, made)) file.suspectDamage()
         return tx.ledger?.completed(made) ?? made

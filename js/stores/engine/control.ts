@@ -43,8 +43,7 @@ export function* redrive(
     const policy = policies?.find(({ policyId }) => policyId === task.policy.policyId) ?? task.policy
     const { createdAt, expiresAfterMs } = task
     // `createdAt` is by the clock that is shown
-    const skewMs = tx.now - tx.shown(tx.now)
-    const expiresAt = expiresAfterMs === undefined ? undefined : createdAt + expiresAfterMs + skewMs
+    const expiresAt = expiresAfterMs && createdAt + expiresAfterMs + tx.now - tx.shown(tx.now)
     const deadline = redriveDeadline({ ...row, expiresAt }, policy, acceptDuplicateRisk, tx.now)
     if (!deadline) return 'key_expired'
     if (tx.ledger?.isUnreported(row)) return 'untold'
@@ -88,21 +87,21 @@ export function flushRows(tx: Tx, rows: readonly Row[]): number {
   const isLater = (row: Row): boolean => (row.dueAt ?? 0) > Math.max(tx.now, row.serverAt)
   return makeDue(
     tx,
-    rows.filter((row) => isLater(row) && isReadable(row) && !row.isBroken),
+    rows.filter((row) => isLater(row) && isReadable(row)),
   )
 }
 
 export function* unpark(tx: Tx, filter: Parameters<Tx['eachParked']>[0]): Step<number> {
   let changed = 0
   yield tx.eachParked(filter, (rows) => {
-    const sound = rows.filter(({ isBroken }) => !isBroken)
-    changed += makeDue(tx, sound)
+    changed += makeDue(tx, rows)
   })
   return changed
 }
 
-/** Makes tasks due now, no earlier than a server has asked for; says how many. */
-function makeDue(tx: Tx, rows: readonly Row[]): number {
+/** Makes tasks due now, but for damaged ones, and no earlier than a server has asked for; says how many. */
+function makeDue(tx: Tx, given: readonly Row[]): number {
+  const rows = given.filter(({ isBroken }) => !isBroken)
   for (const row of rows) {
     row.parkedIn = null
     row.turnAt = Math.max(tx.now, row.serverAt)

@@ -4,10 +4,10 @@ import { isHomeOfNeeds } from '../../api/records.ts'
 import type { Claim, Step } from '../../api/store.ts'
 
 /** A step whose claim, if it has one, leaves alone the tasks of homes that are live now, too: one may have come since the claim was made. */
-export function besideHomes(step: Step, liveNow: () => readonly string[]): Step {
-  const { claim } = step
-  return claim ? { ...step, claim: { ...claim, skipHomes: [...claim.skipHomes, ...liveNow()] } } : step
-}
+export const besideHomes = (step: Step, live: readonly string[]): Step => ({
+  ...step,
+  claim: step.claim && { ...step.claim, skipHomes: [...step.claim.skipHomes, ...live] },
+})
 
 export type TakesHome = (home: string | null) => boolean
 

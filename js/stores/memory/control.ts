@@ -18,7 +18,7 @@ export function redriveOne(
   if (row?.status !== 'EXHAUSTED' || !isReadable(row.given)) return 'gone'
   const policy = options.policies?.find(({ policyId }) => policyId === row.policy.policyId) ?? row.policy
   const { idempotencyKey, expiresAfterMs } = row.given
-  const expiresAt = expiresAfterMs === undefined ? undefined : row.createdAt + expiresAfterMs
+  const expiresAt = expiresAfterMs && row.createdAt + expiresAfterMs
   const deadline = redriveDeadline({ ...row, idempotencyKey, expiresAt }, policy, options.acceptDuplicateRisk, now)
   if (!deadline) return 'key_expired'
   if (rows.everyone && isUnreported(row)) return 'untold'
