@@ -61,8 +61,9 @@ export class StorePlace implements StoredPlace {
     reportStorability(call, this.#known, this.#runner)
   }
 
-  readonly enqueue: StoredPlace['enqueue'] = (call, terms) =>
-    this.#durable.callers.inLine(call, () => this.#enqueue(call, terms))
+  enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
+    return this.#durable.callers.inLine(call, () => this.#enqueue(call, terms))
+  }
 
   async #enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
     const content = await this.#contentOf(call, true)
@@ -340,10 +341,9 @@ export class StorePlace implements StoredPlace {
 
   /** The fields that a first attempt leaves in the record; none if there was no attempt. */
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
-    const why = ruling?.why
-    if (!ruling || !why) return {}
+    if (!ruling?.why) return {}
     task.log(ruling.entry)
-    const { serverMs, phase, previousDelayMs, marks } = why
+    const { serverMs, phase, previousDelayMs, marks } = ruling.why
     return {
       attemptNumber: ruling.attempts,
       serverMs,

@@ -26,8 +26,8 @@ const IDLE_MS = 500
  * what else there is, while more may come.
  */
 const QUIET_MS = 2
-/** Longest wait for such a turn. */
-const BUSY_MS = 1_000
+/** Longest wait for such a turn, which is rare on a busy machine. */
+const BUSY_MS = 3_000
 
 /** PEM texts. */
 export interface Tls {

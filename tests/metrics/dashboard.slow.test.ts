@@ -8,7 +8,7 @@ import { memoryStore } from '../../js/stores/memory.ts'
 import { text } from '../../scripts/dashboards.mjs'
 import { dashboard, dashboardFile, dashboardQueries, labelsIn, metricsIn, ruleQueries, rules } from './dashboards.ts'
 
-/** Metric -> its labels, and every outcome there is, as a queue that has an origin prints them. */
+/** Metric -> its labels, and every outcome there is, as a queue that has a name and an origin prints them. */
 function exported() {
   const queue = new RetryQueue()
   const none = {
@@ -21,7 +21,7 @@ function exported() {
   } as const
   const stats = queue.stats()
   queue.stats = () => ({ ...stats, origins: { 'https://a.test': none } })
-  return familiesIn(metricsOf(queue).text())
+  return familiesIn(metricsOf([queue]).text())
 }
 
 /** Of the service, once it has looked at its store: those of the store come beside those of its queue. */
