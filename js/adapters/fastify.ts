@@ -70,9 +70,9 @@ function inScope<O extends object>(
     done()
   }
   const about = { name: `redrive-${name}`, fastify: '5.x' }
-  const marks = { 'skip-override': true, 'fastify.display-name': about.name, 'plugin-meta': about }
-  return Object.assign(
-    plugin,
-    Object.fromEntries(Object.entries(marks).map(([key, value]) => [Symbol.for(key), value])),
-  )
+  return Object.assign(plugin, {
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('fastify.display-name')]: about.name,
+    [Symbol.for('plugin-meta')]: about,
+  })
 }

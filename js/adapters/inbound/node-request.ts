@@ -70,14 +70,18 @@ async function readingOf(request: IncomingMessage, maxBodyBytes: number): Promis
   if (!captured) return NO_BODY
   if (!captured.isUnpacked && !captured.lacks) await arrived(request, captured)
   if (captured.lacks) return { lacks: captured.lacks }
-  if (!captured.isUnpacked && (!request.complete || request.aborted)) return { lacks: 'cut_off' }
+  if (!captured.isUnpacked && (request.aborted || !isWhole(request, captured))) return { lacks: 'cut_off' }
   const { chunks, bytes, isUnpacked } = captured
   return { bytes: bytes > 0 ? Buffer.concat(chunks) : null, isUnpacked }
 }
 
+/** One that no socket brought may be complete before it is read, or never be it. */
+const isWhole = ({ complete, readableEnded, headers }: IncomingMessage, { bytes }: Capture): boolean =>
+  readableEnded || (complete && !(bytes < Number(headers['content-length'])))
+
 /** Resolves when the rest has come, or is too large, or its client has left: the handler may have failed before it read all. */
 function arrived(request: IncomingMessage, captured: Capture): Promise<void> {
-  if (request.complete || request.destroyed) return Promise.resolve()
+  if (isWhole(request, captured) || request.destroyed) return Promise.resolve()
   return new Promise((resolve) => {
     const done = () => resolve()
     captured.stop = done
@@ -93,10 +97,12 @@ export function incomingOf(
   id: unknown,
   maxBodyBytes: number = MAX_BODY_BYTES,
 ): Incoming {
-  const { method = 'GET', rawHeaders } = request
+  const { method = 'GET' } = request
+  // one that no socket brought may have the others alone
+  const rawHeaders = request.rawHeaders[0] ? request.rawHeaders : (Object.entries(request.headers).flat() as string[])
   const headers = new Headers()
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
+  for (let at = 0; at < rawHeaders.length; ) {
+    const [name, value] = [rawHeaders[at++] as string, rawHeaders[at++] as string]
     // of HTTP/2, and no headers
     if (!name.startsWith(':')) headers.append(name, value)
   }
