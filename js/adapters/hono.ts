@@ -63,6 +63,8 @@ const withStatus = (response: Response, status: number): Response =>
 
 /** Headers that the middleware around has set are in the answer of the error's handler, and stay. */
 function answer(context: Context, { status, headers, body }: Reply): void {
+  // the same middleware around this one would keep the request once more
+  context.error = undefined
   context.res = new Response(body, { status })
   for (const name of CONTENT_HEADERS) context.res.headers.delete(name)
   for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value)

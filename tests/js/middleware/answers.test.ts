@@ -102,6 +102,22 @@ test.for(Object.entries(apps))(
   },
 )
 
+test('hono: a request behind two of it is kept once', async () => {
+  const { queue, server, origin } = await bench()
+  const app = new Hono()
+  app.use(forHono(queue, { origin }))
+  app.use('/orders', forHono(queue, { origin }))
+  app.get('/orders', () => {
+    throw refused()
+  })
+  app.onError((_, context) => context.text('failed', 500))
+  server.listen(getRequestListener(app.fetch))
+  const { status, headers } = await fetch(`${origin}/orders`)
+  expect(status).toBe(202)
+  const { tasks } = await queue.list()
+  expect(tasks.map(({ taskId }) => taskId)).toEqual([headers.get('redrive-task-id')])
+})
+
 test('fastify: routes outside of the scope that registers it are not its own, and errors go on to the parent’s handler once', async () => {
   const { queue, server, origin } = await bench()
   const app = fastify()
