@@ -57,7 +57,7 @@ export function headsOf(
   keyHeader: string,
   sanitizer: Sanitizer,
 ): Heads {
-  const gone = [REPLAY_HEADER, KEY_HEADER.toLowerCase(), keyHeader.toLowerCase()]
+  const gone = [REPLAY_HEADER, keyHeader.toLowerCase()]
   if (isUnpacked) gone.push('content-encoding')
   const given = [...headers].filter(([name]) => !gone.includes(name) && !dropped.has(name))
   const { headers: kept, withheld, unknown } = sanitizer.headers(given)

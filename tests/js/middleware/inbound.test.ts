@@ -60,6 +60,15 @@ for (const skin of skins) {
     expect(traceId).toMatch(shape ?? /$^/)
   })
 
+  test(`S5 ${name}: a client's key is where its handler looks for it, also where the queue has another header`, async () => {
+    const options = { idempotency: { header: 'X-Request-Key' } }
+    const { origin, queue, seen } = await service(skin, { handler: failing(1), options })
+    const headers = { ...json, 'idempotency-key': 'order-1' }
+    const answer = await fetch(`${origin}/orders`, { method: 'POST', headers, body: '{}' })
+    await queue.result(answer.headers.get('redrive-task-id') ?? '')
+    expect(seen.map((each) => each.headers.get('idempotency-key'))).toEqual(['order-1', 'order-1'])
+  })
+
   test(`${name}: a HEAD is kept, and answered without a body`, async () => {
     const { origin, queue, seen } = await service(skin, { handler: failing(1) })
     const answer = await fetch(`${origin}/report`, { method: 'HEAD' })
