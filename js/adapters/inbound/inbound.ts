@@ -86,12 +86,7 @@ export class Inbound {
       return this.#shut() ?? (await this.#keep(error, request, original))
     } catch (failed) {
       const isOwn = failed instanceof RedriveError
-      this.#tell(
-        'not_durable',
-        request,
-        `not kept: ${isOwn ? failed.message : unsaid(failed)}`,
-        isOwn ? failed.code : 'threw',
-      )
+      this.#tell('not_durable', request, isOwn ? failed.message : unsaid(failed), isOwn ? failed.code : 'threw')
       return GOES_ON
     }
   }
@@ -103,9 +98,10 @@ export class Inbound {
     return this.#asks('match', () => match(error, asked))
   }
 
-  #asks(hook: string, ask: () => boolean): boolean {
+  /** Only `true` counts: a promise is true, whatever it comes to. */
+  #asks(hook: string, ask: () => unknown): boolean {
     try {
-      return ask()
+      return ask() === true
     } catch (thrown) {
       this.#host.degraded('hook_threw', `${hook} threw (${unsaid(thrown)}): the request is not kept`, hook)
       return false
@@ -122,7 +118,7 @@ export class Inbound {
   async #keep(error: unknown, request: Incoming, original: unknown): Promise<Settled> {
     const url = urlAt(this.#options.origin, request.target)
     if (url === undefined) {
-      this.#tell('not_replayable', request, `not kept: its target is no path, or one that fetch would change`, 'target')
+      this.#tell('not_replayable', request, 'its target is no path, or one that fetch would change', 'target')
       return GOES_ON
     }
     const body = await this.#bodyOf(request)
@@ -136,11 +132,11 @@ export class Inbound {
     if (unknown.length > 0) {
       const names = unknown.join(', ')
       const remedy = 'list it in sanitize.persistHeaders of the queue, or in dropHeaders if a repeat does without'
-      this.#tell('headers_withheld', request, `not kept: ${names} is on no list of headers; ${remedy}`, 'headers')
+      this.#tell('headers_withheld', request, `${names} is on no list of headers; ${remedy}`, names)
       return GOES_ON
     }
     if (!this.#mayStandIn(heads.withheld, original)) {
-      const why = "not kept: it would get the service's credentials, and is not authenticated"
+      const why = "authenticated has not returned true, and a repeat needs the service's credentials"
       this.#tell('not_replayable', request, why, 'authenticated')
       return GOES_ON
     }
@@ -166,20 +162,20 @@ export class Inbound {
     const { credentials, sign } = this.#host.settings
     const { origin, authenticated } = this.#options
     const isAnyone = withheld.length === 0 && !(credentials[origin] ?? credentials.self ?? sign)
-    return isAnyone || this.#asks('authenticated', () => authenticated?.(original) === true)
+    return isAnyone || this.#asks('authenticated', () => authenticated?.(original))
   }
 
   /** The body, or undefined where it is not at hand, and `degraded` has said why. */
   async #bodyOf(request: Incoming): Promise<Body | undefined> {
     const body = await request.body()
     if (!('lacks' in body) && body.bytes && /^(GET|HEAD)$/.test(request.method)) {
-      this.#tell('not_replayable', request, 'not kept: fetch sends no body with its method', 'GET')
+      this.#tell('not_replayable', request, 'fetch sends no body with its method', 'GET')
       return undefined
     }
     if (!('lacks' in body)) return body
     if (body.lacks !== 'cut_off') {
       const [code, why] = LACKS[body.lacks]
-      this.#tell(code, request, `not kept: ${why}`, why)
+      this.#tell(code, request, why, why)
     }
     return undefined
   }
@@ -218,7 +214,7 @@ export class Inbound {
   /** Says why an error went on: the client got that error, and the owner of the queue hears nothing. */
   #tell(code: DegradedCode, { method }: Incoming, why: string, once: string): void {
     const { origin } = this.#options
-    this.#host.degraded(code, `${method} ${origin} has failed and was ${why}`, `inbound ${origin} ${once}`)
+    this.#host.degraded(code, `${method} ${origin} has failed and was not kept: ${why}`, `inbound ${origin} ${once}`)
   }
 }
 

@@ -176,3 +176,14 @@ test('a match that throws keeps nothing, and is told', async () => {
   expect((await fetch(`${origin}/orders`)).status).toBe(500)
   expect(degraded).toMatchObject([{ code: 'hook_threw', message: expect.stringContaining('match threw') }])
 })
+
+test('a match that is async keeps nothing: its promise is true, whatever it comes to', async () => {
+  const { queue, server, origin } = await bench()
+  const app = express()
+  app.get('/orders', () => {
+    throw refused()
+  })
+  app.use(inboundErrors(queue, { origin, match: (async () => false) as never }), quiet)
+  server.listen(app)
+  expect((await fetch(`${origin}/orders`)).status).toBe(500)
+})
