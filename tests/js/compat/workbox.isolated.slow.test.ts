@@ -125,6 +125,7 @@ describe('onSync of the user’s own', () => {
   const FRESH = 'Bearer fresh'
   const COPIES = [
     ['a copy', (copy: Request) => copy, 'a'],
+    ['the one whose body was sent', (copy: Request, own = copy) => own, 'a'],
     ['a copy with another body', (copy: Request) => new Request(copy, { body: 'newer' }), 'newer'],
     ['a copy with a fresh credential', (copy: Request) => copy.headers.set('authorization', FRESH) ?? copy, 'a'],
   ] as const
@@ -140,7 +141,7 @@ describe('onSync of the user’s own', () => {
       const copy = entry.request.clone()
       keys.push(copy.headers.get('idempotency-key'))
       await entry.request.text() // as fetch does
-      await queue[put]({ ...entry, request: change(copy) })
+      await queue[put]({ ...entry, request: change(copy, entry.request) })
       throw new TypeError('Failed to fetch')
     }
     const { queue } = open('orders', { onSync })
