@@ -43,7 +43,9 @@ export function scriptedServer({ clock = systemClock }: { readonly clock?: Clock
       return maxInFlight
     },
     reply(status, headers = {}, body = null) {
-      script.push(() => new Response(body, { status, headers }))
+      // made now: a status that no answer can have is a mistake of the script's, and would pass for a lost connection later
+      const answer = new Response(body, { status, headers })
+      script.push(() => answer)
       return server
     },
     fail(error = new TypeError('fetch failed')) {
@@ -103,6 +105,8 @@ export function withFakeServer(): FakeServer {
 
 function orAbort<T>(signal: AbortSignal, answer: T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
+    // while the body was read
+    if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     Promise.resolve(answer).then(resolve, reject)
   })

@@ -48,3 +48,20 @@ test('a signal that is aborted already reaches no server', async () => {
   await expect(server.fetch(ORDERS, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
   expect(server.hits).toBe(0)
 })
+
+test('an abort ends a request whose body is still being read', async () => {
+  const server = scriptedServer()
+  server.hang()
+  for (const body of ['hangs', 'is answered']) {
+    const controller = new AbortController()
+    const call = server.fetch(ORDERS, { method: 'POST', body, signal: controller.signal })
+    controller.abort()
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  }
+})
+
+test('an answer that cannot be is refused where it is written, and is no lost connection', () => {
+  const server = scriptedServer()
+  expect(() => server.reply(204, {}, 'text')).toThrow(TypeError)
+  expect(() => server.reply(99)).toThrow(RangeError)
+})
