@@ -157,7 +157,7 @@ function backendOf(file: StoreFile): Backend<Database> {
   return {
     configure(terms, report) {
       file.terms = terms
-      if (report) file.report = report
+      if (report) file.hear(report)
     },
     reads: file.everyone ? { ...reads, countsOf } : reads,
     read: async (question) => file.read(question),

@@ -13,6 +13,8 @@ import {
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { setup } from './service/service-setup.ts'
 import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
 import { edit, freshPath, openStore } from './sqlite/setup.ts'
 import { claimOf, succeeded, taskOf } from './sqlite/words.ts'
@@ -241,3 +243,14 @@ test.for([
     expect(readdirSync(dirname(path)).some((file) => file.includes('.damaged-'))).toBe(true)
   },
 )
+
+test('S20 a service logs the damage that its first question has found, before its queue listens', async () => {
+  const path = freshPath(QUICK_FOLDER)
+  const store = sqliteStore({ path, everyone: true })
+  await store.counts()
+  await store.close()
+  damage(path, 'tasks', 'root')
+  const { log } = await setup({ store: sqliteStore({ path, everyone: true }) })
+  const { message } = log.find(({ code }) => code === 'storage_damaged') ?? {}
+  expect(message).toContain(`'${path}.damaged-`)
+})

@@ -53,7 +53,9 @@ export class StoreFile {
   terms: StoreTerms
   /** The lanes of all principals stand in one line. */
   readonly everyone: boolean
-  report: Report = () => {}
+  /** Reports that came before there was a listener: a file may be mended by the first question, and a queue listens later. */
+  #unheard: Parameters<Report>[] = []
+  #report: Report = (...report) => this.#unheard.push(report)
   readonly #wallClock: Clock
   readonly #clock: FileClock
   readonly #line = new Line()
@@ -83,7 +85,12 @@ export class StoreFile {
     this.terms = terms
     this.everyone = everyone
     this.#reserve = new DiskReserve(this.path)
-    this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message), everyone)
+    this.#file = new CurrentFile(this.path, clock, (...report) => this.#report(...report), everyone)
+  }
+
+  hear(report: Report): void {
+    this.#report = report
+    for (const unheard of this.#unheard.splice(0)) report(...unheard)
   }
 
   /**
@@ -282,7 +289,7 @@ export class StoreFile {
         return result
       } catch (error) {
         if (isNew || !isFull(error) || !this.#reserve.give()) throw error
-        this.report('storage_full', `the disk under '${this.path}' is full: ${GOES_ON}`)
+        this.#report('storage_full', `the disk under '${this.path}' is full: ${GOES_ON}`)
       }
     }
   }
