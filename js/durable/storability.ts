@@ -31,7 +31,7 @@ export function tellLimits(
     degraded(head.code, `${head.what} cannot be stored: ${head.why}`, origin + head.why)
   } else if (head.withheldHeaders.length > 0 && !giverFor(settings, { url })) {
     const names = head.withheldHeaders.join(', ')
-    const what = `${method} ${origin}: ${names} is not stored, and goes along only as long as this page or process lives`
+    const what = `${method} ${origin}: ${names} is not stored, and is sent only as long as this page or process lives`
     const giver = /signature/.test(names) ? '`sign`, which makes it for each attempt,' : `\`credentials['${origin}']\``
     const remedy = `after that the task waits until ${giver} gives it`
     degraded('credentials_missing', `${what}; ${remedy}`, `withheld ${origin}`, { origin })

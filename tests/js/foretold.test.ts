@@ -62,7 +62,7 @@ test('a credential without an entry is told at the first call, with its origin',
       code: 'credentials_missing',
       origin: API,
       message:
-        `POST ${API}: authorization is not stored, and goes along only as long as this page or process lives; ` +
+        `POST ${API}: authorization is not stored, and is sent only as long as this page or process lives; ` +
         `after that the task waits until \`credentials['${API}']\` gives it`,
     },
   ])

@@ -243,7 +243,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   unauthorized: 'give a token with REDRIVE_TOKEN or --token',
   forbidden: 'use a token with the scope that this needs',
   'not-found': 'redrive task list shows what there is',
-  'wrong-host': 'call it by one of its --host-names',
+  'wrong-host': 'name one of them with --url or REDRIVE_URL',
   'key-expired': '--accept-duplicate-risk sends it all the same',
   'count-changed': 'list again, and give the new count with --confirm',
   'operation-running': 'wait until that one has ended',

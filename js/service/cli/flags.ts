@@ -286,7 +286,7 @@ export const FLAGS: FlagTable<FlagValues> = {
     group: 'Default policy',
     kind: records('policies', { $ref: '#/$defs/policy' }),
     unless: 'none',
-    help: 'JSON file with policies, which win over those that the API was given',
+    help: 'JSON file with a list of policies, which win over those that the API was given',
   },
   policiesLocked: {
     group: 'Default policy',

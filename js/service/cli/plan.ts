@@ -39,7 +39,7 @@ const TABLE: FlagTable<PlanFlags> = {
     kind: kinds.text('the name of a preset', { placeholder: 'NAME' }),
     help: `A published schedule: ${Object.keys(presets).join(', ')}`,
   },
-  policy: { ...own, kind: kinds.file, help: 'JSON file with a policy' },
+  policy: { ...own, kind: kinds.file, help: 'JSON file with one policy' },
   retries: {
     ...own,
     kind: kinds.whole(0, 1_000),
@@ -123,7 +123,12 @@ async function chosen({ preset, file }: Choice, words: Words, io: Io): Promise<R
   if (named.length > 1) throw new UsageError(`${named.join(' and ')} exclude each other: each chooses the policy`)
   if (preset !== undefined) return presetOf(preset)
   if (file === undefined) return (await settingsOf(words, io)).defaultPolicy
-  return { policyId: file, ...policyOf(parsed(resolve(io.cwd, file), file), file) }
+  if (Object.hasOwn(presets, file)) throw new UsageError(`--policy: expected a file; write --preset ${file}`)
+  const policy = parsed(resolve(io.cwd, file), file)
+  if (Array.isArray(policy)) {
+    throw new UsageError(`--policy: ${file} has a list; write --policies ${file} --default-policy NAME for one of it`)
+  }
+  return { policyId: file, ...policyOf(policy, file) }
 }
 
 function presetOf(name: string): RetryPolicy {

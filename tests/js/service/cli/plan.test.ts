@@ -155,13 +155,15 @@ test.each([
   ['--preset zizq --policy p.json', '--preset and --policy exclude each other: each chooses the policy'],
   ['--preset zizq --default-retry-limit 3', '--preset and --default-* exclude each other: each chooses the policy'],
   ['zizq', "plan: unexpected 'zizq'; write --preset zizq"],
+  ['--policy zizq', '--policy: expected a file; write --preset zizq'],
+  ['--policy l.json', '--policy: l.json has a list; write --policies l.json --default-policy NAME for one of it'],
   ['--policy gone.json', /^gone\.json: cannot be read/],
   ['--policy p.json', 'p.json.maxAttempts: expected a whole number from 1 to 1000000, got 0'],
   ['--retries 1001', "--retries: expected a whole number from 0 to 1000, got '1001'"],
   ['--tasks 0', "--tasks: expected a whole number from 1 to 1000, got '0'"],
   ['--default-backoff-base 5s', /^--default-backoff-exponent and --default-backoff-jitter are missing/],
 ])('plan %s is refused', async (line, message) => {
-  const { code, err } = await run(`plan ${line}`, { files: { 'p.json': { maxAttempts: 0 } } })
+  const { code, err } = await run(`plan ${line}`, { files: { 'p.json': { maxAttempts: 0 }, 'l.json': [] } })
   expect(code).toBe(2)
   const said = err.replace(/^redrive: /, '').trimEnd()
   if (typeof message === 'string') expect(said).toBe(message)
