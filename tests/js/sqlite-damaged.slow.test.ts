@@ -251,6 +251,7 @@ test('S20 a service logs the damage that its first question has found, before it
   await store.close()
   damage(path, 'tasks', 'root')
   const { log } = await setup({ store: sqliteStore({ path, everyone: true }) })
-  const { message } = log.find(({ code }) => code === 'storage_damaged') ?? {}
-  expect(message).toContain(`'${path}.damaged-`)
+  expect(log).toContainEqual(
+    expect.objectContaining({ code: 'storage_damaged', message: expect.stringContaining(`'${path}.damaged-`) }),
+  )
 })
