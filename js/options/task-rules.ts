@@ -127,7 +127,7 @@ function isWords(body: unknown): boolean {
 
 /** Options of a call that are nothing to fetch, to Axios or to those who give either more of their own. */
 const OURS =
-  /^(idempotencyKey|orderKey|policy|policyId|waitMs|idempotent|sensitive|allowMemory) |^mode (defer|await)$|^priority -?\d/
+  /^(idempotencyKey|orderKey|policy|policyId|waitMs|idempotent|sensitive|allowMemory):|^mode: '(defer|await)'|^priority: -?\d/
 /** Likewise of a policy. */
 const OF_POLICY = /Ms$|^(max|jitter|retry)[A-Z]/
 
@@ -135,7 +135,7 @@ const OF_POLICY = /Ms$|^(max|jitter|retry)[A-Z]/
 export function checkBeside(init: object): void {
   for (const [name, value] of Object.entries(init)) {
     const shown = `${name}: ${show(value)}`
-    if (OURS.test(`${name} ${value}`)) throw new TypeError(`${name}: did you mean redrive: { ${shown} }?`)
+    if (OURS.test(shown)) throw new TypeError(`${name}: did you mean redrive: { ${shown} }?`)
     if (name in POLICY_RULES && OF_POLICY.test(name))
       throw new TypeError(`${name}: did you mean redrive: { policy: { ${shown} } }?`)
   }

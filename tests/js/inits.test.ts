@@ -129,3 +129,16 @@ test('an installed fetch leaves none of a Request in place of an init out', asyn
     ['PUT', 'a', 'tea'],
   ])
 })
+
+test('what stands beside redrive is not made a text: neither headers without a prototype nor the bytes of a body', async () => {
+  const { queue, server } = await setup()
+  const body = new Uint8Array([1, 2, 3])
+  body.toString = () => {
+    throw new RangeError('Invalid string length')
+  }
+  const headers = Object.assign(Object.create(null), { 'x-own': 'a' })
+  await queue.fetch(ORDERS, { method: 'POST', headers, body })
+  await queue.enqueue(ORDERS, { method: 'POST', headers, body })
+  await queue.idle()
+  expect(server.requests.map((request) => request.headers.get('x-own'))).toEqual(['a', 'a'])
+})
