@@ -151,17 +151,18 @@ class FetchRepeat implements Repeatable {
   }
 
   adopt(answer: Answer): RepeatAnswer {
-    const { response } = answer as FetchAnswer
+    const { response, isShared } = answer as FetchAnswer
     // of these a 307 keeps the method, and is not told apart; PUT and DELETE may be repeated
     const becameGet = response.redirected && /^(post|patch)$/i.test(this.#sendable.init.method)
-    return new FetchRepeatAnswer(response, answer.redirectRefused, becameGet)
+    const adopted = new FetchRepeatAnswer(response, answer.redirectRefused, becameGet)
+    return Object.assign(adopted, { isShared })
   }
 }
 
 class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   override readonly redirectRefused: boolean
   readonly becameGet: boolean
-  #copy: Response | undefined
+  #copy: Response | null | undefined
   #rest: Rest | undefined
   #resting: Promise<void> | undefined
   /** `whole`: all of it is here. `given`: it is its caller's. `gone`: it was dropped. */
@@ -196,17 +197,20 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   }
 
   override deliver(): Response {
-    if (this.#body === 'gone') return withoutBody(this.response)
+    const { response, isShared } = this
+    if (this.#body === 'gone') return withoutBody(response)
+    const isCut = isShared && this.#body === 'open' && response.body?.tee
     this.#body = 'given'
     this.#rest?.stop()
-    return this.response
+    return isCut ? apart(response) : response
   }
 
   clone(): Response | null {
     if (this.#body === 'gone') return withoutBody(this.response)
     try {
-      this.#copy = copyOf(this.response) ?? undefined
-      return this.#copy ?? null
+      this.#copy = copyOf(this.response)
+      this.isShared = true
+      return this.#copy
     } catch {
       // a `fetch` of the user's own has read it, to log it, or gives what no copy can be made of
       return null
@@ -222,7 +226,8 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
       // the response itself stays unread, and has what is read of its clone
       const reader = (isKept ? copyOf(response)?.body : body)?.getReader()
       if (!reader) return undefined
-      if (!isKept) this.#body = 'gone'
+      if (isKept) this.isShared = true
+      else this.#body = 'gone'
       this.#rest = readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms)
     } catch {
       // a `fetch` of the user's own may give a body of any kind
@@ -249,6 +254,14 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
 export function letGoUnread(response: Response, terms: RestTerms): void {
   const copy = new FetchRepeatAnswer(response)
   copy.rest(true, terms)?.then(() => copy.discard())
+}
+
+/** Another copy, in place of a response of which one was cancelled: that response, aborted unread, would end a process of Node 22. */
+function apart(response: Response): Response {
+  const copy = copyOf(response)
+  if (!copy) return response
+  cancelBody(response.body)
+  return Object.defineProperty(copy, 'redirected', { value: response.redirected })
 }
 
 /** The response in all but its body, which was dropped. */

@@ -39,6 +39,8 @@ export class FetchAnswer implements Answer {
   readonly response: Response
   readonly status: number
   readonly redirectRefused: boolean = false
+  /** A copy of it was made, and may be cancelled. */
+  declare isShared?: boolean
 
   /** Throws where a `fetch` of the user's own gives nothing, or what stands for a lost connection. */
   constructor(response: Response) {
@@ -58,9 +60,10 @@ export class FetchAnswer implements Answer {
 
   readAhead(clock: Clock, controller: AbortController): () => void {
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-    const cut = () => controller.abort(new RedriveError('BODY_DROPPED', `no body ${REST_MS} ms after its headers`))
+    const cut = () => controller.abort(new RedriveError('BODY_DROPPED', `no body within ${REST_MS} ms`))
     const disarm = clock.after(REST_MS, cut)
     const read = async () => {
+      this.isShared = true
       // the response itself stays unread
       reader = copyOf(this.response)?.body?.getReader()
       for (let left = KEPT_BYTES; left >= 0; ) {

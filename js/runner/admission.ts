@@ -176,12 +176,12 @@ export class Admission {
     if (!this.#runner.stopped) beginServerWait(call, adopted(call, finished), this.#runner)
   }
 
-  /** Takes over after a first attempt that failed in a way that may pass. Settles as the caller is to be answered. */
+  /** Takes over after a first attempt that failed in a way that may pass. Settles as the caller is to be answered, who may have left with `first`. */
   async afterFailure(call: Call, first: Finished, createdAt: number): Promise<unknown> {
     let finished = adopted(call, first)
     const { stopped, isTrapped } = this.#runner
     if (stopped && !this.#mayStillBeStored(call)) {
-      return deliver(finished, { reason: isTrapped ? 'core_unavailable' : 'closed' })
+      return deliver(first, { reason: isTrapped ? 'core_unavailable' : 'closed' })
     }
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     const isLate = call.options.orderKey !== undefined || call.key === ''
@@ -191,7 +191,7 @@ export class Admission {
     if (!isGone && asksAbout(call, finished, this.#runner.host)) finished = await this.#asked(call, finished, createdAt)
     if (isGone || (isOwn && !finished.said?.retry)) {
       this.observeUntracked(call, finished)
-      return deliver(finished, isLate ? { reason: 'core_unavailable' } : null)
+      return deliver(first, isLate ? { reason: 'core_unavailable' } : null)
     }
     tellMaybeCors(call, finished, this.#runner.host)
     const taken = await this.#unlessKnown(

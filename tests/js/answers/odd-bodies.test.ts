@@ -137,6 +137,36 @@ test('S22 of a longer one status and headers are kept, and its body says what be
   await expect(call.value?.text()).rejects.toMatchObject({ code: 'BODY_DROPPED' })
 })
 
+test.each([
+  ['of a call that is given up', [503]],
+  ['of a success that a listener hears of', [503, 200]],
+])('S22 an abort rejects nothing out of reach while the body is unread %s', async (_, statuses) => {
+  const lost: unknown[] = []
+  // as Node 22 ends an answer: an error of which that is not the code ends the process
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    let source: ReadableByteStreamController | undefined
+    const start = (to: ReadableByteStreamController) => {
+      source = to
+      to.enqueue(new Uint8Array(9))
+    }
+    const response = new Response(new ReadableStream({ type: 'bytes', start }), { status: statuses.shift() ?? 503 })
+    init?.signal?.addEventListener('abort', ({ target }) => {
+      const { reason } = target as AbortSignal
+      source?.error(reason)
+      response.body?.cancel(reason).catch((error) => error.code === 'ERR_INVALID_STATE' || lost.push(error))
+    })
+    return response
+  }
+  const { queue, clock } = await setup({ fetch, policy: { maxAttempts: 2 } })
+  const leaving = new AbortController()
+  const call = watch(queue.fetch(ORDERS, { signal: leaving.signal }))
+  await clock.advance(5_000)
+  leaving.abort(new Error('left'))
+  await clock.settle()
+  expect(lost).toEqual([])
+  await expect(call.value?.text()).rejects.toThrow('left')
+})
+
 test('an attempt is in flight until its answer is read or let go of', async () => {
   const { queue, clock, calls } = await setupWith(BODIES['one that never answers, not even to cancel()'] as never, 9)
   const { taskId } = await queue.enqueue(ORDERS)
