@@ -79,6 +79,8 @@ export interface Call {
   /** Its caller has left, so nothing more of it is sent or kept. */
   isLeft?: boolean
   readonly signal: AbortSignal | null
+  /** The Requests that its signal comes from: in Node it hears of no abort any more once they are collected. */
+  readonly held?: unknown
   /** Sends it. Repeating it by fetch is left to a chunk that comes later; any other transport does it by itself. */
   readonly transport: FetchTransport | Repeatable
   /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
@@ -111,7 +113,7 @@ export interface UnderWay {
 /** The parts of a call that an adapter reads of a request at once. */
 export type CallRequest = Pick<
   Call,
-  'method' | 'url' | 'origin' | 'headers' | 'options' | 'policy' | 'given' | 'signal'
+  'method' | 'url' | 'origin' | 'headers' | 'options' | 'policy' | 'given' | 'signal' | 'held'
 > & { /** Absent: the policy's. */ readonly timeoutMs?: number }
 
 /** The parts of a call that are known once its body has been read. */
@@ -130,10 +132,8 @@ export function makeCall(
   request: CallRequest,
 ): (content: CallContent) => Call {
   const keyed = readKey(request, settings.idempotency, makeKey)
-  const { policy } = request
-  const { options: given } = request
+  const { policy, options: given } = request
   const options = given === NO_OPTIONS ? given : { ...given, ...labelsOf(given) }
-  const { attemptTimeoutMs } = policy
   const { mode, waitMs } = options
   const isDeferred = mode === 'defer'
   const askedAt = now()
@@ -142,7 +142,7 @@ export function makeCall(
     const neededMs = bodyMs(content.bytes)
     const ownMs = patience(waitMs && Math.max(0, waitMs + askedAt - now()), content.bytes)
     return {
-      timeoutMs: attemptTimeoutMs ?? ATTEMPT_MS + neededMs,
+      timeoutMs: policy.attemptTimeoutMs ?? ATTEMPT_MS + neededMs,
       ...request,
       options,
       ...content,

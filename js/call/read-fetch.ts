@@ -91,15 +91,18 @@ export function readFetch(
     options,
     ...pair,
     signal,
+    held: request && [input, init, request],
   }
   const complete = makeCall(context, asked)
 
   const given = request ?? init
   const sent = { ...init, ...partsOf(given ?? {}), method, headers }
-  const finish = (bytes: number, body: BodyLike | null | undefined, whole?: Request): Call => {
-    const sendable = { fetch, url: url.href, init: { ...sent, body } as SentInit, whole }
-    return complete({ hasBody: body !== null, bytes, transport: new FetchTransport(sendable) })
-  }
+  const finish = (bytes: number, body: BodyLike | null | undefined, whole?: Request): Call =>
+    complete({
+      hasBody: body !== null,
+      bytes,
+      transport: new FetchTransport({ fetch, url: url.href, init: { ...sent, body } as SentInit, whole }),
+    })
   // the content type is the one that fetch would give the body
   const setType = (type: string | null) => {
     if (type && !headers.has('content-type')) headers.set('content-type', type)
@@ -130,7 +133,8 @@ export function readFetch(
       return finish(read.byteLength, read.byteLength ? read : null)
     },
     async (error) => {
-      cancelBody(whole?.body, error)
+      // a form has no stream of the caller's, and Node fails out of reach where one is cancelled while it is read
+      if (!/^multipart/.test(headers.get('content-type') as string)) cancelBody(whole?.body, error)
       await context.checks?.unread(body, error)
       throw error
     },

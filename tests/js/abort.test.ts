@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { expect, test } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test } from 'vitest'
 import type { ScriptedServer } from '../../js/testing.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
@@ -87,6 +89,50 @@ test('the signal of a Request counts like that of init', async () => {
   await clock.settle()
   expect(answer.error).toBe(LEFT)
 })
+
+test.each<[what: string, call: (signal: AbortSignal) => Parameters<typeof fetch>]>([
+  ['a Request', (signal) => [new Request(ORDERS, { signal })]],
+  ['a Request in place of an init', (signal) => [ORDERS, new Request(ORDERS, { signal })]],
+])('the signal of %s is heard that only its call has any more', async (_, call) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const { queue, server, clock } = await setup()
+  always(server, 503)
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(...call(controller.signal)))
+  await clock.advance(500)
+  // of Node's Requests none holds the one that it was made of
+  for (let i = 0; i < 3; i++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    collect()
+  }
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+})
+
+test.each(['fetch', 'enqueue'] as const)(
+  '%s of a form in a Request rejects nothing out of reach at an abort',
+  async (method) => {
+    const lost: unknown[] = []
+    const hear = (error: unknown) => lost.push(error)
+    process.on('unhandledRejection', hear)
+    onTestFinished(() => void process.off('unhandledRejection', hear))
+    const { queue, server } = await setup()
+    const form = new FormData()
+    form.set('file', new Blob(['x'.repeat(9)]), 'a.txt')
+    const controller = new AbortController()
+    const call = watch<unknown>(
+      queue[method](new Request(ORDERS, { method: 'POST', body: form, signal: controller.signal })),
+    )
+    controller.abort(LEFT)
+    // a part of a form that is a file is read from where it is
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(call.error).toBe(LEFT)
+    expect(lost).toEqual([])
+    expect(server.hits).toBe(0)
+  },
+)
 
 test('no listener stays on a signal that outlives its calls', async () => {
   const { queue, server, clock } = await setup({ concurrency: 100 })
