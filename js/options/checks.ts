@@ -77,7 +77,7 @@ export const CHECKS: Checks = {
 
   listener(event, listener) {
     const names: readonly string[] = EVENTS
-    if (!names.includes(event)) throw new TypeError(`on('${event}'): no such event; ${meant(event, names)}`)
+    if (!names.includes(event)) throw new TypeError(`on('${event}'): no such event; ${meant(`${event}`, names)}`)
     follow(`on('${event}')`, listener, fn)
   },
 

@@ -253,6 +253,15 @@ test.each([
   expect(() => queue.on(event as never, () => {})).toThrow(meant)
 })
 
+test.each<[unknown, string]>([
+  [undefined, "on('undefined'): no such event; "],
+  [() => {}, "on('() => {"],
+  [{ retry() {} }, "on('[object Object]'): no such event; "],
+])('on(%s), without a name, is no event', (event, words) => {
+  const queue = new RetryQueue()
+  expect(() => queue.on(event as never, () => {})).toThrow(words)
+})
+
 test('every event can be listened to', () => {
   const queue = new RetryQueue()
   for (const event of EVENTS) queue.on(event, () => {})
