@@ -132,7 +132,7 @@ export class Inbound {
     if (unknown.length > 0) {
       const names = unknown.join(', ')
       const remedy = 'list it in sanitize.persistHeaders of the queue, or in dropHeaders if a repeat does without'
-      this.#tell('headers_withheld', request, `${names} is on no list of headers; ${remedy}`, names)
+      this.#tell('headers_withheld', request, `${names} is on no list of headers; ${remedy}`, 'headers')
       return GOES_ON
     }
     if (!this.#mayStandIn(heads.withheld, original)) {

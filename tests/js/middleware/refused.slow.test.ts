@@ -80,16 +80,16 @@ for (const skin of skins) {
   const { name } = skin
 
   test(`${name}: a header on no list keeps a request out, and is named`, async () => {
-    const { origin, queue, degraded } = await service(skin, { handler: failing(3) })
+    const { origin, queue, degraded } = await service(skin, { handler: failing(2) })
     const answer = await fetch(`${origin}/orders`, { headers: { 'x-tenant': 'acme' } })
     expect(answer.status).toBe(500)
     expect((await queue.list()).tasks).toEqual([])
     expect(degraded).toMatchObject([
       { code: 'headers_withheld', message: expect.stringContaining('x-tenant is on no list') },
     ])
-    // one report is enough for a header, and each has one
-    for (const name of ['x-tenant', 'x-branch']) await fetch(`${origin}/orders`, { headers: { [name]: 'acme' } })
-    expect(degraded.slice(1)).toMatchObject([{ message: expect.stringContaining('x-branch is on no list') }])
+    // names that clients make up are no reason for ever more reports
+    await fetch(`${origin}/orders`, { headers: { 'x-branch': 'acme' } })
+    expect(degraded).toHaveLength(1)
   })
 
   test(`${name}: what the queue is to store is kept, and what the service does without is not`, async () => {
