@@ -2,35 +2,19 @@
 
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
-import type { RestTerms } from '../call/discard.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
-import type { Sanitizer } from '../core/sanitizer.ts'
 import { random128 } from '../platform/random.ts'
 import { answer, count, detachCaller, outcomeOf, reportEnd } from '../tasks/callers.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import type { Alerts } from './alerts.ts'
 import { changesOf } from './changes.ts'
-import type { QueueContext } from './context.ts'
-import type { StoredSide } from './stored.ts'
-
-/** The part of the runner that announcing needs. */
-interface AnnouncerPorts {
-  readonly host: QueueContext
-  readonly sanitizer: Sanitizer
-  readonly gates: { readonly alerts: Alerts }
-  readonly restTerms: RestTerms
-  readonly stored: Pick<StoredSide, 'durability'> | undefined
-  /** Tasks waiting or in flight. */
-  readonly depth: number
-  /** Those, and dead letters that take room. */
-  readonly held: number
-}
+import type { RunnerPorts } from './ports.ts'
 
 export class Announcer {
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
-  readonly #ports: AnnouncerPorts
+  readonly #ports: RunnerPorts & { readonly gates: { readonly alerts: Alerts } }
 
-  constructor(ports: AnnouncerPorts) {
+  constructor(ports: RunnerPorts & { readonly gates: { readonly alerts: Alerts } }) {
     this.#ports = ports
     ports.host.changed = changesOf(ports.host)
   }

@@ -1,19 +1,14 @@
 /** Has the runner do with a task in memory what the core has ruled. */
 
-import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { reportFollowUp } from '../tasks/follow-up.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import type { QueueContext } from './context.ts'
+import type { RunnerPorts } from './ports.ts'
 
-/** The part of the runner that rulings need. */
-export interface RulingActs {
-  readonly host: QueueContext
+interface RulingActs extends RunnerPorts {
   readonly announcer: { queued(task: Task): void }
   /** Ends a task that would go on waiting, and its caller with it, where the queue closes. false: it does not, or no caller waits. */
   endIfClosing(task: Task): boolean
-  show(task: Task): RetryTask
-  end(task: Task, status: TaskStatus, reason: ExhaustedReason | undefined, now: number): void
   announce(task: Task): void
   putAside(task: Task): void
   cancel(task: Task, reason: unknown): unknown
@@ -35,15 +30,10 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: n
     task.nextAttemptAt = kind === 'parked' ? null : (why?.dueAt ?? null)
     task.unauthorized = kind !== 'parked' && why?.authorize === true
     host.changed?.(task)
-    if (leaves(acts, task, ruling) || acts.endIfClosing(task)) return
+    if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined)) || acts.endIfClosing(task)) return
     if (!task.announced) acts.announce(task)
     // a listener may have cancelled it
     if (task.status === 'PENDING') reportFollowUp(entry, ruling, host, task, acts)
     acts.putAside(task)
   }
-}
-
-/** Whether the task leaves the queue instead of waiting in it. */
-function leaves(acts: RulingActs, task: Task, ruling: Ruling): boolean {
-  return acts.host.handOver?.(task, ruling, () => acts.cancel(task, undefined)) === true
 }

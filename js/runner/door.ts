@@ -23,22 +23,7 @@ import {
 } from '../core/codes.ts'
 import { whenAborted } from '../platform/abort.ts'
 import { FOREVER } from '../platform/clock.ts'
-import type { Rulings } from '../tasks/ruling.ts'
-import type { QueueContext } from './context.ts'
-import type { Policies } from './handles.ts'
-import type { Lanes } from './lanes.ts'
-
-/** The part of the runner that the door needs. */
-interface DoorPorts {
-  readonly core: Calls
-  readonly lanes: Lanes
-  readonly policies: Policies
-  readonly rulings: Pick<Rulings, 'heard'>
-  readonly host: QueueContext
-  readonly state: 'open' | 'closing' | 'stopped'
-  guard<T>(work: () => T): T | undefined
-  tickSoon(): void
-}
+import type { RunnerPorts } from './ports.ts'
 
 interface Waiter {
   readonly call: Call
@@ -48,11 +33,11 @@ interface Waiter {
 }
 
 export class Door {
-  readonly #runner: DoorPorts
+  readonly #runner: RunnerPorts
   /** By the handles that the core gave them. */
   readonly #waiters = new Map<number, Waiter>()
 
-  constructor(runner: DoorPorts) {
+  constructor(runner: RunnerPorts) {
     this.#runner = runner
   }
 

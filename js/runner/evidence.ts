@@ -6,7 +6,6 @@
  */
 
 import { laneName } from '../api/store.ts'
-import type { Calls } from '../core/calls.ts'
 import {
   COMEBACK_AT_ONCE,
   COMEBACK_IN_VIEW,
@@ -20,27 +19,12 @@ import type { Settings } from '../options/queue-options.ts'
 import { listen } from '../platform/abort.ts'
 import { openChannel } from '../platform/channel.ts'
 import { isOffline, isPage } from '../platform/page.ts'
-import type { QueueContext } from './context.ts'
-import type { Lanes } from './lanes.ts'
-import type { StoredSide } from './stored.ts'
+import type { RunnerPorts } from './ports.ts'
 
 /** A page that is clicked on again and again wakes its tasks no more often. */
 const WAKE_MS = 2_000
 /** Origins that other tabs wait for, the last. */
 const MOST_ORIGINS = 100
-
-/** The part of the runner that signs matter to. */
-interface EvidencePorts {
-  readonly core: Calls
-  readonly lanes: Lanes
-  readonly host: QueueContext
-  readonly closing: AbortSignal
-  readonly stored: Pick<StoredSide, 'flush' | 'roomMade'> | undefined
-  readonly depth: number
-  guard<T>(work: () => T): T | undefined
-  flush(): Promise<number>
-  tick(): void
-}
 
 interface Message {
   readonly origin: string
@@ -49,13 +33,13 @@ interface Message {
 }
 
 export class Evidence {
-  readonly #runner: EvidencePorts
+  readonly #runner: RunnerPorts
   #channel: BroadcastChannel | undefined
   /** Origins that other tabs wait for. */
   readonly #awaited = new Set<string>()
   #wokenAt = 0
 
-  constructor(runner: EvidencePorts) {
+  constructor(runner: RunnerPorts) {
     this.#runner = runner
     const { host, core, closing: signal } = runner
     if (isOffline()) core.call(OP_SET_ONLINE, host.now(), false)

@@ -13,21 +13,11 @@ import {
   OUTCOME_RELEASED,
 } from '../core/codes.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Lanes } from './lanes.ts'
-import type { StoredSide } from './stored.ts'
-
-/** The part of the runner that knows them. */
-interface FactPorts {
-  readonly host: { readonly principal: string | null }
-  readonly lanes: Pick<Lanes, 'isForeign' | 'maySend'>
-  readonly stored: Pick<StoredSide, 'isLost' | 'isSuspended'> | undefined
-  /** Closed or closing. */
-  readonly stopped: boolean
-}
+import type { RunnerPorts } from './ports.ts'
 
 /** `FACT_*`, added up, as of now: what stops a queue may be over soon. */
 export function factsOf(
-  { host, lanes, stored, stopped }: FactPorts,
+  { host, lanes, stored, stopped }: RunnerPorts,
   task: Task,
   { outcome }: Finished,
   now: number,

@@ -4,7 +4,7 @@
  */
 
 import type { OriginStats } from '../api/stats.ts'
-import { type Calls, type GateStatus, gateOfLane, gateStatusOf } from '../core/calls.ts'
+import { type GateStatus, gateOfLane, gateStatusOf } from '../core/calls.ts'
 import {
   CIRCUIT_CLOSED,
   CIRCUITS,
@@ -26,30 +26,16 @@ import { FOREVER } from '../platform/clock.ts'
 import { isPage } from '../platform/page.ts'
 import type { Task } from '../tasks/task.ts'
 import { Alerts } from './alerts.ts'
-import type { QueueContext } from './context.ts'
 import { comebackOf, type Evidence } from './evidence.ts'
-import type { Lanes } from './lanes.ts'
-import type { StoredSide } from './stored.ts'
-
-/** The part of the runner that gates need. */
-interface GatePorts {
-  readonly core: Calls
-  readonly lanes: Lanes
-  readonly host: QueueContext
-  readonly stored: Pick<StoredSide, 'endWaits'> | undefined
-  readonly evidence: Evidence
-  /** Closed or closing, or the core trapped. */
-  readonly stopped: boolean
-  guard<T>(work: () => T): T | undefined
-}
+import type { RunnerPorts } from './ports.ts'
 
 export class Gates {
   readonly alerts: Alerts
-  readonly #ports: GatePorts
+  readonly #ports: RunnerPorts & { readonly evidence: Evidence }
   /** Enqueued and deferred calls wait unsent while the circuit of their origin is not closed. */
   readonly #keeps: boolean
 
-  constructor(ports: GatePorts) {
+  constructor(ports: RunnerPorts & { readonly evidence: Evidence }) {
     const { core, host } = ports
     this.#ports = ports
     this.alerts = new Alerts(host)

@@ -5,7 +5,8 @@
 
 import type { Keys } from '../core/keys.ts'
 import type { Admission } from './admission.ts'
-import type { NewsPorts, PrincipalNews } from './principal-news.ts'
+import type { RunnerPorts } from './ports.ts'
+import type { PrincipalNews } from './principal-news.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace, WordsModule } from './stored.ts'
 
@@ -36,5 +37,5 @@ export interface Parts {
   /** Fetches ahead what a task may need. Absent: all is here. */
   readonly begin?: (runner: Runner) => void
   /** Makes what hears other pages, which is here at once. Absent: this is no host of pages. */
-  readonly newsFor?: (runner: NewsPorts) => PrincipalNews
+  readonly newsFor?: (runner: RunnerPorts) => PrincipalNews
 }

@@ -3,24 +3,11 @@
  * the task ends: it must not go on behind a caller that has its failure. Background work waits.
  */
 
-import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
-import type { Calls } from '../core/calls.ts'
 import { OP_CANCEL } from '../core/codes.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import type { Door } from './door.ts'
-import type { StoredSide } from './stored.ts'
-
-/** The parts of the runner that end a task. */
-interface EndPorts {
-  readonly host: QueueContext
-  readonly core: Pick<Calls, 'call'>
-  readonly tasks: readonly Task[]
-  readonly door: Pick<Door, 'principalLeft'>
-  readonly stored: Pick<StoredSide, 'endWaits'> | undefined
-  guard<T>(work: () => T): T | undefined
-  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
-}
+import type { RunnerPorts } from './ports.ts'
 
 /**
  * Whether a task's caller waits for nothing: another principal is there. While one logs in, that is not known yet. A caller that has said
@@ -34,15 +21,15 @@ export function waitsInVain({ waiter, status, principal, call }: Task, host: Que
 }
 
 /** Follows a change of principal, which may be the one before again by now. */
-export function principalLeft(runner: EndPorts): void {
+export function principalLeft(runner: RunnerPorts & { readonly door: Door }): void {
   runner.door.principalLeft()
   for (const task of runner.tasks) endIfLeft(task, runner)
   runner.stored?.endWaits((task) => waitsInVain(task, runner.host), 'wait_exceeded')
 }
 
 /** Ends a task in memory whose caller waits for nothing. */
-export function endIfLeft(task: Task, runner: EndPorts): void {
-  if (task.slot < 0 || task.principal === runner.host.principal || !waitsInVain(task, runner.host)) return
+export function endIfLeft(task: Task, runner: RunnerPorts): void {
+  if (task.slot < 0 || !waitsInVain(task, runner.host)) return
   runner.guard(() => runner.core.call(OP_CANCEL, task.slot))
   // the core trapped: the task has ended already
   if (task.slot >= 0) runner.end(task, 'EXHAUSTED', 'wait_exceeded')

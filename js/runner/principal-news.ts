@@ -10,26 +10,13 @@ import { listen } from '../platform/abort.ts'
 import { openChannel } from '../platform/channel.ts'
 import { type Instant, instantOf } from '../platform/clock.ts'
 import { random128 } from '../platform/random.ts'
-import type { QueueContext } from './context.ts'
-import type { Lanes } from './lanes.ts'
 import { namedAtOf } from './named-at.ts'
-import type { StoredSide } from './stored.ts'
+import type { RunnerPorts } from './ports.ts'
 
 /** How long a login counts whose end is not heard: its page may be gone. */
 const LOGIN_MS = 90_000
 /** A page that comes back hears within this long what it has missed. */
 const ANSWER_MS = 1_000
-
-/** The parts of the runner that hear the news. */
-export interface NewsPorts {
-  readonly host: QueueContext
-  readonly closing: AbortSignal
-  readonly lanes: Lanes
-  /** Undefined: there is no store to ask. */
-  readonly stored: StoredSide | undefined
-  guard<T>(work: () => T): T | undefined
-  tickSoon(): void
-}
 
 /** A page says who is there, and since when. */
 export interface NamedPrincipal {
@@ -48,7 +35,7 @@ interface Message extends Pick<NamedAt, 'since'>, Partial<Pick<NamedAt, 'now'>> 
 export class PrincipalNews {
   /** The last word of another page, where it is younger than this queue's own. */
   heard: NamedPrincipal | undefined
-  readonly #runner: NewsPorts
+  readonly #runner: RunnerPorts
   /** This page's name among the others; undefined: there are none to tell. */
   readonly #id: string | undefined
   #channel: BroadcastChannel | undefined
@@ -59,7 +46,7 @@ export class PrincipalNews {
   #disarm = () => {}
   #isStored = true
 
-  constructor(runner: NewsPorts) {
+  constructor(runner: RunnerPorts) {
     const { host, closing: signal } = runner
     const { document } = globalThis
     this.#runner = runner

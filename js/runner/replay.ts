@@ -8,27 +8,14 @@ import { type AttemptPlan, isTimeout, outcomeOf, tooLong } from '../call/attempt
 import { type Call, isDefaultLimit } from '../call/call.ts'
 import { outcomeOfAnswer, repeatableOf } from '../call/fetch-repeat.ts'
 import type { Finished, RepeatAnswer, Repeatable } from '../call/transport.ts'
-import type { Calls } from '../core/calls.ts'
 import { OP_EXTENDS, OUTCOME_TIMED_OUT } from '../core/codes.ts'
-import type { Settings } from '../options/queue-options.ts'
 import { bothSignals, whenAborted } from '../platform/abort.ts'
 import { type Clock, FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
+import type { RunnerPorts } from './ports.ts'
 
 /** How long an attempt that was cancelled has to tell of a success that was on its way. */
 const ON_ITS_WAY_MS = 1_000
-
-/** The part of the runner that a replay needs. */
-export interface ReplayPorts {
-  readonly host: {
-    readonly now: () => number
-    readonly settings: Pick<Settings, 'clock'> & Partial<Pick<Settings, 'idempotency'>>
-  }
-  readonly core: Pick<Calls, 'call'>
-  guard<T>(work: () => T): T | undefined
-  /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
-  maySend(task: Task): boolean
-}
 
 type Done = (replay: Replay, finished: Finished<RepeatAnswer>) => void
 
@@ -45,7 +32,7 @@ export class Replay implements AttemptPlan {
   caller: AbortSignal | null = null
   readonly call: Call
   readonly #repeatable: Repeatable
-  readonly #ports: ReplayPorts
+  readonly #ports: RunnerPorts
   #controller: AbortController | undefined
   #signal: AbortSignal | undefined
   #done: Done | undefined
@@ -54,7 +41,7 @@ export class Replay implements AttemptPlan {
   #disarm: (() => void) | undefined
   #unlisten: (() => void) | undefined
 
-  constructor(ports: ReplayPorts, task: Task, call: Call) {
+  constructor(ports: RunnerPorts, task: Task, call: Call) {
     const repeatable = repeatableOf(call)
     this.#ports = ports
     this.task = task
@@ -80,7 +67,7 @@ export class Replay implements AttemptPlan {
   }
 
   get keyHeader(): string | undefined {
-    return this.#ports.host.settings.idempotency?.header
+    return this.#ports.host.settings.idempotency.header
   }
 
   get maySend(): () => boolean {

@@ -11,8 +11,9 @@ import { OUTCOME_OFFLINE } from '../core/codes.ts'
 import { follow, type Rule } from '../options/check.ts'
 import { within } from '../platform/clock.ts'
 import type { QueueContext } from './context.ts'
+import type { RunnerPorts } from './ports.ts'
 import { HOOK_MS } from './questions.ts'
-import { beginServerWait, type WaitPorts } from './server-wait.ts'
+import { beginServerWait } from './server-wait.ts'
 
 const DELAY: Rule = {
   type: 'number',
@@ -36,7 +37,7 @@ export function asksAbout(
 export async function askHooks(
   call: Call,
   finished: Finished<RepeatAnswer>,
-  ports: WaitPorts,
+  ports: RunnerPorts,
   waitUntil: number,
   // a caller's own first attempt: there is no task yet
   { attemptNumber = 1, taskId }: { readonly attemptNumber?: number; readonly taskId?: string } = {},

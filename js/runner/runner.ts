@@ -43,8 +43,9 @@ import { factsOf } from './facts.ts'
 import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
+import type { RunnerPorts } from './ports.ts'
 import { endIfLeft } from './principal-left.ts'
-import type { NewsPorts, PrincipalNews } from './principal-news.ts'
+import type { PrincipalNews } from './principal-news.ts'
 import { Sender } from './sender.ts'
 import { type Action, Slots } from './slots.ts'
 import { type CoreStats, heldStats } from './stats.ts'
@@ -93,7 +94,7 @@ export class Runner {
     this.tick()
   }
 
-  constructor(engine: Engine, host: QueueContext, newsFor?: (runner: NewsPorts) => PrincipalNews) {
+  constructor(engine: Engine, host: QueueContext, newsFor?: (runner: RunnerPorts) => PrincipalNews) {
     const { capacity, seed, clock, sanitize = {} } = host.settings
     this.limits = limitsOf(host.settings)
     const { concurrency, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention } = this.limits

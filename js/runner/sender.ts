@@ -6,7 +6,6 @@
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
-import type { RestTerms } from '../call/discard.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
@@ -17,35 +16,20 @@ import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_OWN_ERROR, OUTCOME_RELEASED, OUTCOM
 import type { UnmadeError } from '../options/own-sending.ts'
 import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
-import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import { tellMaybeCors } from './cors.ts'
 import { askFor, giverFor, remedyFor, unparkedBy } from './credentials.ts'
+import type { RunnerPorts } from './ports.ts'
 import { HOOK_MS } from './questions.ts'
 import { tellPage } from './redirected-page.ts'
-import { Replay, type ReplayPorts } from './replay.ts'
+import { Replay } from './replay.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
-import type { WaitPorts } from './server-wait.ts'
-
-/** The part of the runner that sending needs. */
-export interface SenderPorts extends WaitPorts, Pick<ReplayPorts, 'core' | 'guard' | 'maySend'> {
-  /** Confirms attempts of stored tasks. */
-  readonly stored: (WaitPorts['stored'] & { confirm(task: Task): Promise<boolean> }) | undefined
-  readonly restTerms: RestTerms
-  show(task: Task): RetryTask
-  /** `now`: where it has just been read. */
-  settle(task: Task, finished: Finished<RepeatAnswer>, now?: number): void
-  /** Hears that the core trapped outside of a call that is guarded. */
-  trapped(error: unknown): void
-  /** The words of an error, without secrets (S12). */
-  readonly words: (error: unknown, about: Confidential) => string
-}
 
 const MOST_REFUSED = 1_000
 
 export class Sender {
-  readonly #ports: SenderPorts
+  readonly #ports: RunnerPorts
   /** Numbers of refused attempts, by their tasks, which ask for fresh credentials next; the youngest of them, since a task may end without asking. */
   readonly #refused = new Map<string, number>()
   readonly #replayed = (attempt: Replay, finished: Finished<RepeatAnswer>): void => {
@@ -55,7 +39,7 @@ export class Sender {
     this.#ended(task, call, attempt, finished, finished.startedAt + finished.durationMs)
   }
 
-  constructor(ports: SenderPorts) {
+  constructor(ports: RunnerPorts) {
     this.#ports = ports
   }
 

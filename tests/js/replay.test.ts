@@ -2,6 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { attempt, firstPlan } from '../../js/call/attempt.ts'
 import type { Call } from '../../js/call/call.ts'
+import type { RunnerPorts } from '../../js/runner/ports.ts'
 import { Replay } from '../../js/runner/replay.ts'
 import type { Task } from '../../js/tasks/task.ts'
 import { fakeClock } from '../../js/testing.ts'
@@ -18,7 +19,7 @@ function deaf(timeoutMs: number) {
     core: { call: () => 0 },
     guard: <T>(work: () => T) => work(),
   }
-  const replay = new Replay(ports, { attemptNumber: 1 } as Task, call)
+  const replay = new Replay(ports as unknown as RunnerPorts, { attemptNumber: 1 } as Task, call)
   replay.timeoutMs = timeoutMs
   const done = vi.fn()
   return { clock, replay, done }
