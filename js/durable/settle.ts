@@ -88,7 +88,7 @@ export class Settler {
 
   #settled(task: Task, ruling: Ruling, entry: HistoryEntry, said: Turn['settled'][number]): void {
     const { kind } = ruling
-    task.attemptNumber = ruling.attemptNumber
+    task.attemptNumber = ruling.number
     if (said === 'stale') this.#lost(task)
     else if (said === 'gone') this.#endings.purged(task)
     else if (said === 'cancelled') this.#endings.end(task, 'CANCELLED')

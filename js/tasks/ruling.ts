@@ -1,10 +1,9 @@
 /** Asks the core what an ended attempt means: for its task, and for its lane. */
 
-import type { ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import { answeredOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { type Calls, type Next, type Settled, settle } from '../core/calls.ts'
+import { type Calls, type Next, settle } from '../core/calls.ts'
 import {
   MARK_SEE_OTHER,
   OP_CLASSIFY,
@@ -23,69 +22,13 @@ import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 
 /** The core's word on an ended attempt: what follows, as one record for a task in memory and for one in a store. */
-export class Ruling implements Omit<Next, 'number'> {
-  readonly kind: Next['kind']
-  readonly reason: ExhaustedReason | undefined
-  readonly cause: ReleaseCause | undefined
-  readonly attemptNumber: number
-  readonly attempts: number
-  readonly holdMs: number
-  why: Settled | undefined
+export interface Ruling extends Next {
   /** The attempt left: there is an answer, or a connection was lost. */
   readonly sent: boolean
-  readonly #finished: Finished<RepeatAnswer>
-  readonly #serverDelayMs: number
-  /** The words of its error, without secrets; null: it has none. */
-  error: string | null = null
   /** The GET that a redirect has made of the request, as it may be shown. */
-  seeOther: string | undefined
-
-  constructor(
-    { kind, reason, cause, number, attempts, holdMs, why }: Next,
-    finished: Finished<RepeatAnswer>,
-    serverDelayMs: number,
-  ) {
-    this.kind = kind
-    this.reason = reason
-    this.cause = cause
-    this.attemptNumber = number
-    this.attempts = attempts
-    this.holdMs = holdMs
-    this.why = why
-    this.sent = finished.answer !== null || finished.error !== undefined
-    this.#finished = finished
-    this.#serverDelayMs = serverDelayMs
-  }
-
-  /** Takes note that a redirect has answered the request. */
-  isAnswered(seeOther: string): void {
-    this.seeOther = seeOther
-    if (this.why) this.why = { ...this.why, marks: this.why.marks | MARK_SEE_OTHER }
-  }
-
+  readonly seeOther: string | undefined
   /** The line for the log. */
-  get entry(): HistoryEntry {
-    const { kind, reason, cause, why, sent, attemptNumber } = this
-    const { startedAt, durationMs, status, answer, outcome } = this.#finished
-    return {
-      sent,
-      kind,
-      attemptNumber,
-      startedAt,
-      durationMs,
-      status,
-      error: answer ? wordsOf(answer, status, outcome, kind === 'exhausted') : this.error,
-      serverDelayMs: known(this.#serverDelayMs),
-      curveMs: kind === 'retry' && why ? known(why.curveMs) : undefined,
-      spreadMs: why?.spreadMs ?? 0,
-      counted: why && !why.refunded,
-      authorize: why?.authorize === true,
-      cause,
-      seeOther: this.seeOther,
-      next: reason ?? (kind === 'parked' ? 'parked until resume()' : why ? 'next' : kind),
-      delayMs: why && known(why.dueAt - startedAt - durationMs),
-    }
-  }
+  readonly entry: HistoryEntry
 }
 
 /** The word of the user's hook, `SAID_*`. */
@@ -149,7 +92,7 @@ export class Rulings {
 
   /** Tells the core how an attempt of `task` has ended. `facts`: `FACT_*`, added up. */
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number, facts: number): Ruling {
-    const { outcome, status, durationMs, answer, error, said } = finished
+    const { outcome, status, startedAt, durationMs, answer, error, said } = finished
     const { call, overlay, slot } = task
     const listed = call?.policy.retryableStatusCodes ?? []
     const { serverDelayMs, rateLimitMs, partitioned, asked } = serverDelayOf(this.#engine, answer, listed, now)
@@ -171,12 +114,33 @@ export class Rulings {
       facts,
       reason: task.lease?.reason,
     })
-    const ruling = new Ruling(next, finished, serverDelayMs)
-    // last: to find secrets in it the core is called, too
-    if (!answer && ruling.sent) ruling.error = this.#words(error, { call, overlay })
-    const seeOther = call ? answeredOf(call).seeOther : undefined
-    if (seeOther !== undefined) ruling.isAnswered(this.#shown(seeOther))
-    return ruling
+    const { kind, reason, cause, number: attemptNumber } = next
+    const sent = answer !== null || error !== undefined
+    const isEnd = kind === 'exhausted'
+    // after the core's answer has been read: to find secrets it is called, too
+    const words = answer ? wordsOf(answer, status, outcome, isEnd) : sent ? this.#words(error, { call, overlay }) : null
+    const given = call ? answeredOf(call).seeOther : undefined
+    const seeOther = given && this.#shown(given)
+    const why = next.why && seeOther ? { ...next.why, marks: next.why.marks | MARK_SEE_OTHER } : next.why
+    const entry: HistoryEntry = {
+      sent,
+      kind,
+      attemptNumber,
+      startedAt,
+      durationMs,
+      status,
+      error: words,
+      serverDelayMs: known(serverDelayMs),
+      curveMs: kind === 'retry' && why ? known(why.curveMs) : undefined,
+      spreadMs: why?.spreadMs ?? 0,
+      counted: why && !why.refunded,
+      authorize: why?.authorize === true,
+      cause,
+      seeOther,
+      next: reason ?? (kind === 'parked' ? 'parked until resume()' : why ? 'next' : kind),
+      delayMs: why && known(why.dueAt - startedAt - durationMs),
+    }
+    return { ...next, why, sent, seeOther, entry }
   }
 
   /**
