@@ -34,11 +34,7 @@ const STATUSES: readonly TaskStatus[] = ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'E
 
 // a number with these, and a status in its low bits, takes the room of one field
 const STATUS = 7
-const ANNOUNCED = 8
-const HANDED_OVER = 16
-const UNAUTHORIZED = 32
-const UNSIGNED = 64
-const CANCEL_REQUESTED = 128
+const FLAGS = { announced: 8, isHandedOver: 16, unauthorized: 32, isUnsigned: 64, cancelRequested: 128 }
 // above these, how long before its id it was made, if that is little more than an hour at most
 const AGE_BITS = 8
 const MAX_AGE_MS = 2 ** 22
@@ -62,6 +58,52 @@ export class Task {
   #due: number | null = null
   #state = 0
   #course = NOTHING_YET
+  /** `queued` was emitted. */
+  declare announced: boolean
+  /** A call with its key was enqueued while its caller waited: it goes on without that caller. */
+  declare isHandedOver: boolean
+  /** The next attempt follows a 401. */
+  declare unauthorized: boolean
+  /** `sign` failed for the last attempt. */
+  declare isUnsigned: boolean
+  declare cancelRequested: boolean
+  /** Headers that `credentials` gave for the last attempt. */
+  declare overlay: Course['overlay']
+  /** Status of the last attempt; 0: it had no response. */
+  declare lastStatus: number
+  /** Stops listening to the caller's signal. */
+  declare unlink: Course['unlink']
+  /** Callers of `result()`. */
+  declare outcome: Course['outcome']
+  /** The task as its store has it; undefined: it lives in memory. */
+  declare record: StoredTask | undefined
+  declare reason: ExhaustedReason | undefined
+
+  static {
+    const { prototype } = Task
+    for (const [name, flag] of Object.entries(FLAGS)) {
+      Object.defineProperty(prototype, name, {
+        get(this: Task) {
+          return (this.#state & flag) !== 0
+        },
+        set(this: Task, is: boolean) {
+          this.#state = is ? this.#state | flag : this.#state & ~flag
+        },
+      })
+    }
+    // what is seldom asked for has one function for all names, which takes longer than one for each
+    for (const name of Object.keys(NOTHING_YET) as (keyof Course)[]) {
+      if (name in prototype) continue
+      Object.defineProperty(prototype, name, {
+        get(this: Task) {
+          return this.#course[name]
+        },
+        set(this: Task, value: never) {
+          this.own[name] = value
+        },
+      })
+    }
+  }
 
   constructor(taskId: string, createdAt: number, call: Call) {
     this.taskId = taskId
@@ -108,50 +150,6 @@ export class Task {
     this.#state = (this.#state & ~STATUS) | STATUSES.indexOf(status)
   }
 
-  /** `queued` was emitted. */
-  get announced(): boolean {
-    return this.is(ANNOUNCED)
-  }
-
-  set announced(is: boolean) {
-    this.mark(ANNOUNCED, is)
-  }
-
-  /** A call with its key was enqueued while its caller waited: it goes on without that caller. */
-  get isHandedOver(): boolean {
-    return this.is(HANDED_OVER)
-  }
-
-  set isHandedOver(is: boolean) {
-    this.mark(HANDED_OVER, is)
-  }
-
-  /** The next attempt follows a 401. */
-  get unauthorized(): boolean {
-    return this.is(UNAUTHORIZED)
-  }
-
-  set unauthorized(is: boolean) {
-    this.mark(UNAUTHORIZED, is)
-  }
-
-  /** `sign` failed for the last attempt. */
-  get isUnsigned(): boolean {
-    return this.is(UNSIGNED)
-  }
-
-  set isUnsigned(is: boolean) {
-    this.mark(UNSIGNED, is)
-  }
-
-  get cancelRequested(): boolean {
-    return this.is(CANCEL_REQUESTED)
-  }
-
-  set cancelRequested(is: boolean) {
-    this.mark(CANCEL_REQUESTED, is)
-  }
-
   get attemptNumber(): number {
     return this.#course.attemptNumber
   }
@@ -169,15 +167,6 @@ export class Task {
     this.own.attempt = value
   }
 
-  /** Headers that `credentials` gave for the last attempt. */
-  get overlay(): Headers | null {
-    return this.#course.overlay
-  }
-
-  set overlay(value: Headers | null) {
-    this.own.overlay = value
-  }
-
   /** The last attempt, whose answer the caller gets if there is no better one. */
   get last(): Course['last'] {
     return this.#course.last
@@ -185,15 +174,6 @@ export class Task {
 
   set last(value: Course['last']) {
     this.own.last = value
-  }
-
-  /** Status of the last attempt; 0: it had no response. */
-  get lastStatus(): number {
-    return this.#course.lastStatus
-  }
-
-  set lastStatus(value: number) {
-    this.own.lastStatus = value
   }
 
   get waiter(): Waiter | undefined {
@@ -213,33 +193,6 @@ export class Task {
     this.own.joined = value
   }
 
-  /** Stops listening to the caller's signal. */
-  get unlink(): Course['unlink'] {
-    return this.#course.unlink
-  }
-
-  set unlink(value: Course['unlink']) {
-    this.own.unlink = value
-  }
-
-  /** Callers of `result()`. */
-  get outcome(): Course['outcome'] {
-    return this.#course.outcome
-  }
-
-  set outcome(value: Course['outcome']) {
-    this.own.outcome = value
-  }
-
-  /** The task as its store has it; undefined: it lives in memory. */
-  get record(): StoredTask | undefined {
-    return this.#course.record
-  }
-
-  set record(value: StoredTask | undefined) {
-    this.own.record = value
-  }
-
   /** The lease under which an attempt may be made. */
   get lease(): HeldLease | undefined {
     return this.#course.lease
@@ -247,14 +200,6 @@ export class Task {
 
   set lease(value: HeldLease | undefined) {
     this.own.lease = value
-  }
-
-  get reason(): ExhaustedReason | undefined {
-    return this.#course.reason
-  }
-
-  set reason(value: ExhaustedReason | undefined) {
-    this.own.reason = value
   }
 
   /** Until when the waiter waits. */
@@ -287,14 +232,6 @@ export class Task {
   /** Its call, or the parts of that which are left. */
   get about(): Call | Kept {
     return this.call ?? (this.#course.kept as Kept)
-  }
-
-  private is(flag: number): boolean {
-    return (this.#state & flag) !== 0
-  }
-
-  private mark(flag: number, is: boolean): void {
-    this.#state = is ? this.#state | flag : this.#state & ~flag
   }
 
   /** Its own course, to be written to. */
