@@ -300,9 +300,9 @@ export class StorePlace implements StoredPlace {
   }
 
   async #full(): Promise<QueueFullError> {
-    const { state, deadLetters } = this.#durable
+    const { state, counts: known } = this.#durable
     const counts = await state.store.counts().catch(() => undefined)
-    return queueFull(this.#runner, counts?.exhausted ?? deadLetters)
+    return queueFull(this.#runner, counts?.exhausted ?? known.deadLetters)
   }
 
   async #away({ taskId }: NewTask, call: Call, error: unknown): Promise<void> {

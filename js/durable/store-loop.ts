@@ -80,7 +80,7 @@ export class StoreLoop {
   /** When the first of them was asked for. */
   failingSinceAt: number | undefined
   readonly #silence: SilenceWatch
-  #isSuspended = false
+  isSuspended = false
   #suspensions = 0
   /** Room was made while a turn was under way. */
   #roomSince = false
@@ -179,17 +179,13 @@ export class StoreLoop {
 
   /** Claims nothing from now on: the page is put away. */
   suspend(): void {
-    this.#isSuspended = true
+    this.isSuspended = true
     this.#suspensions++
     this.#leadership.suspend()
   }
 
-  get isSuspended(): boolean {
-    return this.#isSuspended
-  }
-
   resumeFromSuspend(): void {
-    this.#isSuspended = false
+    this.isSuspended = false
     // hints did not reach it
     this.#state.runner.host.changed?.({ others: true, isStores: true })
     this.#schedule.spreadWake(this.#state.runner.host.now())
@@ -205,7 +201,7 @@ export class StoreLoop {
     if (this.#stopped) return Promise.resolve()
     this.#busy ??= this.#run().finally(() => {
       this.#busy = undefined
-      if (this.#stopped || this.#isSuspended) return
+      if (this.#stopped || this.isSuspended) return
       if (this.depth > 0) this.#leadership.seek()
       else if (this.#state.leased.size === 0 && this.settling === 0) this.#leadership.resign()
       this.#armIdle()
@@ -243,7 +239,7 @@ export class StoreLoop {
 
   /** Whether a turn could claim something here: without leading, that is only what callers of this process wait for. */
   get #mayClaim(): boolean {
-    return !this.#isSuspended && (this.#leadership.isLeader || this.#leadership.isHome)
+    return !this.isSuspended && (this.#leadership.isLeader || this.#leadership.isHome)
   }
 
   async #turn(): Promise<void> {
@@ -260,7 +256,7 @@ export class StoreLoop {
     const renewing = this.#renewing(startedAt, endings)
     this.#storedSince = 0
     await leadership.renewHome()
-    const skipHomes = leadership.isLeader && !this.#isSuspended ? await leadership.otherHomes() : []
+    const skipHomes = leadership.isLeader && !this.isSuspended ? await leadership.otherHomes() : []
     const claim = this.#claim(skipHomes)
     this.isClaiming = claim !== null
     this.#claimIsMade = true
@@ -326,7 +322,7 @@ export class StoreLoop {
   #claim(skipHomes: readonly string[]): Claim | null {
     const { runner } = this.#state
     const { core, lanes, limits, host } = runner
-    if (runner.stopped || this.#stopped || this.#isSuspended || this.#guard.isForeign) return null
+    if (runner.stopped || this.#stopped || this.isSuspended || this.#guard.isForeign) return null
     const now = host.now()
     if (!this.#schedule.mayClaim(now)) return null
     const { concurrency: total, concurrencyPerOrigin: perLane } = limits
@@ -388,7 +384,7 @@ export class StoreLoop {
     const isQuiet = this.#failed === 0 && askedAt < this.#turnAt + QUIET_MS
     const answer = isQuiet ? await this.#state.hasChanged() : true
     if (isQuiet && answer !== undefined) this.#silence.looked(askedAt)
-    if (this.#stopped || this.#isSuspended || this.#busy) return
+    if (this.#stopped || this.isSuspended || this.#busy) return
     if (answer === false) return this.#armIdle()
     this.#renewsAll = true
     this.requestTurn()

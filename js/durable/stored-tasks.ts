@@ -17,7 +17,6 @@ import { within } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredSide } from '../runner/stored.ts'
 import { abandonOwn, answer, answerClosed, cancelled, outcomeOf, rejectCallers } from '../tasks/callers.ts'
-import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { Leadership } from './leadership.ts'
 import { reportTurn, reportUnreadable, StoreCounts } from './notices.ts'
@@ -93,28 +92,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     return Math.min(this.loop.wakeAt, this.callers.wakeAt, this.guard.askAt)
   }
 
-  get isClaiming(): boolean {
-    return this.loop.isClaiming
-  }
-
-  get isSuspended(): boolean {
-    return this.loop.isSuspended
-  }
-
   get durability(): Durability {
     return this.state.store.durability
-  }
-
-  get deadLetters(): number {
-    return this.counts.deadLetters
-  }
-
-  get depth(): number {
-    return this.loop.depth
-  }
-
-  get settling(): number {
-    return this.loop.settling
   }
 
   tick(now: number): void {
@@ -127,11 +106,6 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.loop.tick(now)
   }
 
-  readonly roomMade = (): void => this.loop.roomMade()
-  readonly endWaiting = (): void => this.callers.endWaiting()
-  readonly settle = (task: Task, ruling: Ruling): void => this.settler.settle(task, ruling)
-  readonly confirm: StoredSide['confirm'] = (task) => this.guard.confirm(task)
-  readonly endWaits: StoredSide['endWaits'] = (isOf, reason) => this.callers.endWaits(isOf, reason)
   readonly isLost: StoredSide['isLost'] = (lease, now) => lease.lost === true || this.loop.terms.isOver(lease, now)
 
   holdLane(principal: string | null, origin: string, until: number): void {
@@ -301,8 +275,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.isAway = false
     if (turn.isForeign && !this.guard.isForeign) void this.#suspectPrincipal()
     reportTurn(turn, runner)
-    if (this.#depthBefore > 0 && this.depth === 0) runner.announcer.idle()
-    this.#depthBefore = this.depth
+    if (this.#depthBefore > 0 && this.loop.depth === 0) runner.announcer.idle()
+    this.#depthBefore = this.loop.depth
     runner.draining.look()
   }
 
@@ -314,7 +288,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     seen.add(task.taskId)
     this.counts.written(task.taskId, laneName(task.principal, task.origin))
     this.loop.taskStored()
-    this.#depthBefore = this.depth
+    this.#depthBefore = this.loop.depth
     this.state.remember(task)
     pending.end(task.taskId, true)
     runner.tickSoon()

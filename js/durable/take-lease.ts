@@ -20,7 +20,7 @@ import { adopt } from '../core/calls.ts'
 import { MARK_SEE_OTHER, MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { REDACTED } from '../core/sanitizer.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { flagsOf } from '../runner/handles.ts'
+import { askedOf } from '../runner/handles.ts'
 import { isAccepted } from '../stores/engine/rules.ts'
 import { soundBody } from '../stores/engine/sound.ts'
 import type { HeldLease } from '../tasks/course.ts'
@@ -105,30 +105,22 @@ export class LeaseStarter {
   /** Gives the core the task as a slot. `offset`: this queue's clock minus the store's. */
   #adopt(task: Task, record: StoredTask, offset: number): number {
     const { runner } = this.#state
-    const { core, lanes, host } = runner
     const call = task.call as Call
-    const now = host.now()
     const { phase, previousDelayMs, marks = 0 } = this.#carried(record)
     task.unauthorized = (marks & MARK_UNAUTHORIZED) !== 0
+    // others have enqueued it: it does not end with its caller's patience
+    const waitUntil = isAccepted(record) ? FOREVER : this.#callers.until(task)
+    const terms = { createdAt: runner.host.now(), expiresAt: FOREVER, waitUntil }
     return runner.policies.with(call.policy, (policy) =>
-      adopt(core, {
-        now,
-        lane: lanes.of(record.principal, task.origin),
-        policy,
+      adopt(runner.core, {
+        ...askedOf(runner, call, terms, policy, Number.NaN),
         priority: record.priority,
-        bytes: record.bodyBytes,
-        flags: flagsOf(call, host),
-        createdAt: now,
-        expiresAt: FOREVER,
-        // others have enqueued it: it does not end with its caller's patience
-        waitUntil: isAccepted(record) ? FOREVER : this.#callers.until(task),
         firstAttemptAt: FOREVER,
         attempts: record.attemptNumber,
         refunds: record.refunds,
         phase,
         previousDelayMs,
         marks,
-        startedAt: Number.NaN,
         deadlineAt: record.deadlineAt + offset,
         deadlineReason: record.deadlineReason,
       }),

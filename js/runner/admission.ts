@@ -269,7 +269,7 @@ export class Admission {
     if (lane === undefined) return
     const heldUntil = runner.guard(() => rulings.heard(own, lane, policy, host.now())) ?? 0
     stored?.holdLane(principal, origin, heldUntil)
-    runner.stored?.roomMade()
+    runner.stored?.loop.roomMade()
     runner.tickSoon()
   }
 

@@ -136,7 +136,7 @@ export class Evidence {
     if (closing.aborted) return
     this.#runner.guard(() => core.call(OP_SET_ONLINE, host.now(), online))
     lanes.lookAgain()
-    stored?.roomMade()
+    stored?.loop.roomMade()
     this.#runner.tick()
     if (online) this.#wake()
   }

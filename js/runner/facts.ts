@@ -28,7 +28,7 @@ export function factsOf(
   if (outcome === OUTCOME_CREDENTIALS_FAILED) {
     facts |= is(FACT_UNSIGNED, task.isUnsigned) | is(FACT_MISSING, lease?.parks)
   } else if (outcome === OUTCOME_RELEASED) {
-    facts |= is(FACT_STOPPED, stopped) | is(FACT_HIDDEN, stored?.isSuspended)
+    facts |= is(FACT_STOPPED, stopped) | is(FACT_HIDDEN, stored?.loop.isSuspended)
     facts |= is(FACT_FOREIGN, lanes.isForeign || principal !== host.principal)
     facts |= is(FACT_PAUSED, !lanes.maySend(principal, origin))
   }

@@ -96,7 +96,7 @@ export class Gates {
     // those in memory the core has ended already
     const isOver = (task: Task) =>
       task.principal === principal && task.origin === origin && core.call(OP_ENDS_WAIT, lane, task.waitUntil) === 1
-    if (to === 'OPEN') stored?.endWaits(isOver, 'circuit_open')
+    if (to === 'OPEN') stored?.callers.endWaits(isOver, 'circuit_open')
     host.changed?.({})
     host.events.emit('circuit', { origin, from, to })
     if (to === 'OPEN') evidence.opened(origin)

@@ -197,7 +197,7 @@ export class TaskManager {
     runner.limits = { ...runner.limits, concurrency, concurrencyPerOrigin }
     runner.guard(() => core.call(OP_SET_LIMITS, host.now(), concurrency, concurrencyPerOrigin))
     lanes.lookAgain()
-    stored?.roomMade()
+    stored?.loop.roomMade()
     runner.tick()
   }
 

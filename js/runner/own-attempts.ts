@@ -30,7 +30,7 @@ export function entersLimits(call: Call, runner: Runner): boolean {
     runner.guard(() => core.call(OP_LEAVE_OWN, host.now(), lane, enteredAt, sent))
     // the queue may start another in its place
     lanes.changed(call)
-    runner.stored?.roomMade()
+    runner.stored?.loop.roomMade()
     runner.tickSoon()
   }
   return true

@@ -24,7 +24,7 @@ export function waitsInVain({ waiter, status, principal, call }: Task, host: Que
 export function principalLeft(runner: RunnerPorts & { readonly door: Door }): void {
   runner.door.principalLeft()
   for (const task of runner.tasks) endIfLeft(task, runner)
-  runner.stored?.endWaits((task) => waitsInVain(task, runner.host), 'wait_exceeded')
+  runner.stored?.callers.endWaits((task) => waitsInVain(task, runner.host), 'wait_exceeded')
 }
 
 /** Ends a task in memory whose caller waits for nothing. */

@@ -82,7 +82,7 @@ export class Runner {
   /** While it is closing, calls that are enqueued can still be stored. */
   state: 'open' | 'closing' | 'stopped' = 'open'
   readonly draining: Draining = new Draining(
-    () => !this.guard(() => this.core.call(OP_IN_FLIGHT)) && !this.stored?.settling,
+    () => !this.guard(() => this.core.call(OP_IN_FLIGHT)) && !this.stored?.loop.settling,
   )
   readonly #closing = new AbortController()
   /** Aborted when no new work is begun here any more. */
@@ -163,7 +163,7 @@ export class Runner {
   /** Starts what may start, ends what ran out of time, arms the timer. */
   tick(): void {
     // what a claim on its way brings has to fit
-    if (this.state === 'stopped' || this.stored?.isClaiming) return
+    if (this.state === 'stopped' || this.stored?.loop.isClaiming) return
     try {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
@@ -201,12 +201,12 @@ export class Runner {
     }
     try {
       const ruling = this.rule(task, finished, now)
-      if (task.lease) this.stored?.settle(task, ruling)
+      if (task.lease) this.stored?.settler.settle(task, ruling)
       else {
         applyRuling(this, task, ruling, now)
         endIfLeft(task, this)
         this.stored?.holdLane(task.principal, task.origin, now + ruling.holdMs)
-        this.stored?.roomMade()
+        this.stored?.loop.roomMade()
       }
     } catch (error) {
       this.trapped(error)
@@ -249,12 +249,12 @@ export class Runner {
 
   /** Tasks waiting or in flight, as far as this process knows. */
   get depth(): number {
-    return this.#slots.size + (this.stored?.depth ?? 0)
+    return this.#slots.size + (this.stored?.loop.depth ?? 0)
   }
 
   /** Tasks that take room: those, and dead letters of what was accepted. */
   get held(): number {
-    return this.depth + this.registry.roomTaken().count + (this.stored?.deadLetters ?? 0)
+    return this.depth + this.registry.roomTaken().count + (this.stored?.counts.deadLetters ?? 0)
   }
 
   pause(origin: string | undefined): void {
@@ -292,7 +292,7 @@ export class Runner {
       this.core.call(OP_PAUSE, NONE)
       this.door.close(false)
       for (const task of this.tasks) if (task.status === 'PENDING') this.endIfClosing(task)
-      this.stored?.endWaiting()
+      this.stored?.callers.endWaiting()
       await this.draining.wait(this.host.settings.clock, drainMs, own)
     }
     await this.stored?.close()

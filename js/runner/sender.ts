@@ -91,7 +91,7 @@ export class Sender {
     const refused = this.#refused.get(task.taskId) ?? call.nth
     this.#refused.delete(task.taskId)
     const { overlay, outcome } = await askBefore(host, task, call, this.#ports.show(task), context, about, refused)
-    const isSure = (await this.#ports.stored?.confirm(task)) ?? true
+    const isSure = (await this.#ports.stored?.guard.confirm(task)) ?? true
     if (task.attempt !== attempt) return // given back meanwhile, and perhaps begun anew
     // whose caller has waited to the end for a hook: sent now, it would reach its server, and its caller be told that it failed
     if (!isSure || task.leftMs(host.now()) <= 0) this.#giveBack(task)

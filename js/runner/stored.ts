@@ -26,30 +26,42 @@ export interface StoredSide {
   readonly wakeAt: number
   /** The faults that its tasks survive. */
   readonly durability: Durability
-  /** A claim is under way: what it brings must fit, so nothing else is started. */
-  readonly isClaiming: boolean
-  /** The page was put away: nothing is claimed until it is back. */
-  readonly isSuspended: boolean
-  /** Tasks of the current principal that wait or run in the store, as of its last turn. */
-  readonly depth: number
-  /** Dead letters in the store, of all principals: they share its room. */
-  readonly deadLetters: number
-  /** Settlements that the store has not answered yet. */
-  readonly settling: number
+  readonly loop: {
+    /** A claim is under way: what it brings must fit, so nothing else is started. */
+    readonly isClaiming: boolean
+    /** The page was put away: nothing is claimed until it is back. */
+    readonly isSuspended: boolean
+    /** Tasks of the current principal that wait or run in the store, as of its last turn. */
+    readonly depth: number
+    /** Settlements that the store has not answered yet. */
+    readonly settling: number
+    /** The runner has become able to start more than it could. */
+    roomMade(): void
+  }
+  readonly guard: {
+    /** Whether an attempt whose hooks took a while may still be sent. */
+    confirm(task: Task): Promise<boolean>
+  }
+  readonly callers: {
+    /** Ends the tasks that `isOf` names and whose callers wait here for an answer, unless one of their attempts runs. */
+    endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void
+    /** The queue is about to close: ends tasks whose callers wait here for a retry, and answers those callers. */
+    endWaiting(): void
+  }
+  readonly settler: {
+    /** Writes down how the attempt of a leased task ended. */
+    settle(task: Task, ruling: Ruling): void
+  }
+  readonly counts: {
+    /** Dead letters in the store, of all principals: they share its room. */
+    readonly deadLetters: number
+  }
   /** Does what is due in the store by now. */
   tick(now: number): void
-  /** The runner has become able to start more than it could. */
-  roomMade(): void
-  /** Whether an attempt whose hooks took a while may still be sent. */
-  confirm(task: Task): Promise<boolean>
   /** Tells the store until when a server has asked a lane to wait; not past now: it has asked for nothing new. */
   holdLane(principal: string | null, origin: string, until: number): void
-  /** Ends the tasks that `isOf` names and whose callers wait here for an answer, unless one of their attempts runs. */
-  endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void
   /** Whether another process may have the task of a lease by now: it was lost, or is over. */
   isLost(lease: HeldLease, now: number): boolean
-  /** Writes down how the attempt of a leased task ended. */
-  settle(task: Task, ruling: Ruling): void
   /** Lets tasks go that wait for credentials: those of an origin, or all. */
   resume(origin: string | undefined): void
   /** Makes waiting tasks due, those of a lane or all; resolves with their number. */
@@ -62,8 +74,6 @@ export interface StoredSide {
   stats(here: RunnerStats, all: boolean): RunnerStats
   /** Answers every caller with what there is, or else `error`. Nothing can be decided here any more. */
   stop(error: unknown): void
-  /** The queue is about to close: ends tasks whose callers wait here for a retry, and answers those callers. */
-  endWaiting(): void
   /** Gives back what runs, then stops. Never rejects, and waits for a store that hangs 2 s at most (L5). */
   close(): Promise<void>
 }
