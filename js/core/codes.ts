@@ -4,7 +4,6 @@ import type { ExhaustedReason } from '../api/task.ts'
 import { ENDED, REASONS } from './generated/codes.ts'
 
 export * from './generated/codes.ts'
-/** The end that no repeat can mend: a redirect that a replay must not follow, an error of the caller's own making. */
 
 /** The reason behind an action from ENDED on. */
 export function reasonOf(code: number): ExhaustedReason {

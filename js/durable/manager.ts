@@ -11,6 +11,7 @@ import { unparkedBy } from '../runner/credentials.ts'
 import { keyExpired } from '../runner/refusals.ts'
 import type { Aside, StoredFilter, StoredManager, WordsModule } from '../runner/stored.ts'
 import { isInScope, type TaskScope } from '../runner/task-scope.ts'
+import { isLive } from '../stores/engine/row.ts'
 import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { cancelled, whenEnded } from '../tasks/callers.ts'
 import { lacking, optionsOf } from './needs.ts'
@@ -20,7 +21,6 @@ import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
 const ofOne = (of: TaskScope): { readonly principal?: string | null } => (of === undefined ? {} : { principal: of })
-const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
 
 export class StoredTaskManager implements StoredManager {
   readonly #tasks: StoredTasks
@@ -241,7 +241,7 @@ function explainStored(
     },
     history,
   )
-  if (task.status === 'PENDING' || task.status === 'IN_FLIGHT') {
+  if (isLive(task)) {
     const status = gateStatusOf(record, tasks, now)
     const waiting = waits(status, record.attemptNumber, now)
     decisions.push({ ...waiting, text: `waits for ${textOf(status, record, tasks, wordsOf)}` })

@@ -14,7 +14,7 @@ const LAST_RETRY_MS = 30_000
 /** A browser that refuses to store will most likely go on refusing: it is asked less and less often. */
 const LAST_RETRY_IN_PAGES_MS = 3_600_000
 
-export const openStore: StoreModule['openStore'] = async (pages, runner, admission, opened) => {
+export const openStore: StoreModule['openStore'] = async (pages, runner, admission) => {
   const { closing, host } = runner
   const { clock, name, store: given } = host.settings
   const store = typeof given === 'object' ? given : pages?.indexedDbStore({ name, clock })
@@ -31,7 +31,9 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
       assertNotAborted(closing)
       runner.stored = tasks
       await tasks.begin()
-      opened(new StoredTaskManager(tasks), new StorePlace(tasks, admission))
+      admission.place = new StorePlace(tasks, admission)
+      admission.stored = new StoredTaskManager(tasks)
+      host.changed?.({ others: true })
       return 0
     } catch (error) {
       runner.stored = undefined

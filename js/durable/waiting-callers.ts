@@ -12,6 +12,7 @@ import type { ExhaustedReason } from '../api/task.ts'
 import { SettledElsewhereError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { isLive } from '../stores/engine/row.ts'
 import { orderName } from '../stores/engine/rules.ts'
 import { ANSWERED, answer, answerClosed, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
@@ -240,7 +241,7 @@ export class WaitingCallers {
   async #look(task: Task): Promise<void> {
     const { store, runner } = this.#state
     const record = await store.get(task.taskId)
-    const settled = record && record.status !== 'PENDING' && record.status !== 'IN_FLIGHT'
+    const settled = record && !isLive(record)
     // taken up here meanwhile, or ended by this process, which tells by itself
     if (task.lease || !this.#isHere(task) || (record && !settled)) return
     const outcome = settled ? await this.outcome(record) : undefined

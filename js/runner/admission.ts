@@ -31,18 +31,18 @@ import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacl
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { Runner } from './runner.ts'
 import { beginServerWait } from './server-wait.ts'
-import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from './stored.ts'
+import type { Arrival, EarlyAnswer, Kept, StoredManager, StoredPlace, Terms } from './stored.ts'
 import { reportUnkeyed } from './unkeyed.ts'
 
 /** Principals who left that are remembered, the last: calls of earlier ones have ended long ago. */
 const MOST_GONE = 1_000
 
-const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIGHT'
-
 export class Admission {
   readonly dedupe: Dedupe
   /** The way into the store; undefined until it is open. */
   place: StoredPlace | undefined
+  /** Answers questions about stored tasks; undefined until the store is open. */
+  stored: StoredManager | undefined
   /** Why the store could not be had when it was last asked. */
   obstacle: Obstacle = storeAway('the store is not open yet')
   readonly #runner: Runner
@@ -235,7 +235,7 @@ export class Admission {
 
   #joinLive(same: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): EarlyAnswer | undefined {
     const cancel = (reason: unknown) => void this.#runner.cancel(same, reason)
-    return isLive(same) ? { answer: joinTask(this.#runner, same, call, own, createdAt, cancel) } : undefined
+    return same.slot >= 0 ? { answer: joinTask(this.#runner, same, call, own, createdAt, cancel) } : undefined
   }
 
   #isTransient(call: Call, finished: Finished<RepeatAnswer>): boolean {

@@ -1,6 +1,6 @@
 /** Tells listeners and callers what becomes of tasks, in memory and in a store alike, and counts how they end. */
 
-import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
+import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { random128 } from '../platform/random.ts'
@@ -19,17 +19,13 @@ export class Announcer {
     ports.host.changed = changesOf(ports.host)
   }
 
-  show(task: Task): RetryTask {
-    return task.show(this.#ports.sanitizer)
-  }
-
   /** The call has become a task. */
   queued(task: Task): void {
     const { host, gates, held } = this.#ports
     task.announced = true
     gates.alerts.held(held)
     host.changed?.(task)
-    if (host.events.has('queued')) host.events.emit('queued', { task: this.show(task) })
+    if (host.events.has('queued')) host.events.emit('queued', { task: this.#ports.show(task) })
   }
 
   /** Answers a caller who leaves all but a first attempt to the queue; false: there is none. */
@@ -58,9 +54,9 @@ export class Announcer {
     count(this.totals, status)
     if (status === 'EXHAUSTED') gates.alerts.deadLetter()
     host.changed?.(task)
-    reportEnd(task, host, this, restTerms)
+    reportEnd(task, host, this.#ports, restTerms)
     this.#answer(task)
-    if (task.outcome) task.outcome.resolve(outcomeOf(task, this.show(task)))
+    if (task.outcome) task.outcome.resolve(outcomeOf(task, this.#ports.show(task)))
     task.outcome = undefined
     task.last = undefined
     if (task.isHandedOver && status === 'EXHAUSTED') host.revive?.(task.taskId)
@@ -69,7 +65,7 @@ export class Announcer {
 
   /** Shown only to those who ask: most tasks end without a caller or a listener that looks. */
   #answer(task: Task): void {
-    answer(task, () => outcomeOf(task, this.show(task)).error)
+    answer(task, () => outcomeOf(task, this.#ports.show(task)).error)
   }
 
   /** Tells that no task waits any more, if so. */

@@ -11,7 +11,7 @@ import type { Admission } from './admission.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import { assertStore } from './refusals.ts'
 import type { Runner } from './runner.ts'
-import type { Aside, StoredManager } from './stored.ts'
+import type { Aside } from './stored.ts'
 import { isInScope, readScope, SCOPE_RULES, scopeOf, type TaskScope } from './task-scope.ts'
 
 const REDRIVE_RULES: Rules<RedriveAllOptions> = {
@@ -33,8 +33,6 @@ const ID = { ...text, expected: 'the id of a task' }
 const AT_ONCE = 100
 
 export class DeadLetterManager implements DeadLetters {
-  /** Sees to stored dead letters; undefined until the store is open. */
-  stored: StoredManager | undefined
   readonly #runner: Runner
   readonly #admission: Admission
 
@@ -49,7 +47,9 @@ export class DeadLetterManager implements DeadLetters {
     assertStore(this.#runner, this.#admission, 'deadLetters.list')
     const fits = (task: Task) => isInScope(of, task)
     const here = showPage(this.#runner, this.#runner.registry.deadPage(fits, options, this.#now()))
-    return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options, of), options) : here
+    return this.#admission.stored
+      ? mergePages(here, await this.#admission.stored.list({ status: 'EXHAUSTED' }, options, of), options)
+      : here
   }
 
   async redrive(
@@ -63,8 +63,8 @@ export class DeadLetterManager implements DeadLetters {
     const task = this.#runner.registry.dead(taskId, this.#now())
     if (task && isInScope(of, task)) return this.#admission.redrive(task, acceptDuplicateRisk)
     if (!task) assertStore(this.#runner, this.#admission, 'deadLetters.redrive')
-    if (task || !this.stored) throw notFound(taskId)
-    return this.stored.redrive(taskId, acceptDuplicateRisk, of)
+    if (task || !this.#admission.stored) throw notFound(taskId)
+    return this.#admission.stored.redrive(taskId, acceptDuplicateRisk, of)
   }
 
   async redriveAll(options: RedriveAllOptions = {}): Promise<number> {
@@ -74,7 +74,7 @@ export class DeadLetterManager implements DeadLetters {
     const of = scopeOf(runner.host, options)
     assertStore(this.#runner, this.#admission, 'redriveAll')
     const here = runner.registry.allDead(this.#now()).filter((task) => isInScope(of, task))
-    const ids = (await this.stored?.deadIds(of)) ?? []
+    const ids = (await this.#admission.stored?.deadIds(of)) ?? []
     const total = here.length + ids.length
     // without a rate a store is asked about many at once
     const size = perSecond === undefined ? AT_ONCE : 1
@@ -86,7 +86,7 @@ export class DeadLetterManager implements DeadLetters {
       const task = here[done]
       const some = task ? [] : ids.slice(done - here.length, done - here.length + size)
       if (task) redriven += Number(this.#redriveOne(task, acceptDuplicateRisk))
-      else redriven += (await this.stored?.redriveSome(some, acceptDuplicateRisk)) ?? 0
+      else redriven += (await this.#admission.stored?.redriveSome(some, acceptDuplicateRisk)) ?? 0
       done += task ? 1 : some.length
       onProgress?.(done, total)
     }
@@ -109,7 +109,7 @@ export class DeadLetterManager implements DeadLetters {
     const purged = dead.filter((task) => taskId === undefined || task.taskId === taskId)
     const here = registry.purge(purged)
     for (const task of purged) host.changed?.(task)
-    return here + ((await this.stored?.purgeDead(taskId, of)) ?? 0)
+    return here + ((await this.#admission.stored?.purgeDead(taskId, of)) ?? 0)
   }
 
   async export(options: ScopeOptions = {}): Promise<string> {
@@ -121,11 +121,11 @@ export class DeadLetterManager implements DeadLetters {
       if (!isInScope(of, task)) continue
       tasks.push({ ...this.#runner.show(task), attempts: showEntries(task, {}).attempts })
     }
-    for await (const task of this.stored?.dead(of) ?? []) tasks.push(task)
+    for await (const task of this.#admission.stored?.dead(of) ?? []) tasks.push(task)
     tasks.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
     const exportedAt = new Date(this.#now()).toISOString()
     const unreadable: Aside[] = []
-    for await (const record of this.stored?.unreadable() ?? []) unreadable.push(record)
+    for await (const record of this.#admission.stored?.unreadable() ?? []) unreadable.push(record)
     const aside = unreadable.length > 0 ? { unreadable } : {}
     return JSON.stringify({ format: 'redrive dead letters 1', queue: name, exportedAt, tasks, ...aside }, null, 2)
   }

@@ -21,7 +21,6 @@ import type { Parts } from './parts.ts'
 import { principalLeft } from './principal-left.ts'
 import { assertStore, storeAway } from './refusals.ts'
 import type { Runner } from './runner.ts'
-import type { StoredManager } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
 import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.ts'
 
@@ -46,8 +45,6 @@ export class TaskManager {
   readonly admission: Admission
   readonly deadLetters: DeadLetterManager
   readonly #parts: Parts
-  /** Answers questions about stored tasks; undefined until the store is open. */
-  #stored: StoredManager | undefined
 
   constructor(runner: Runner, parts: Parts) {
     this.runner = runner
@@ -56,7 +53,7 @@ export class TaskManager {
     this.#parts = parts
     parts.begin?.(runner)
     runner.host.forget = () => runner.lanes.forget()
-    runner.host.sees = () => !!this.#stored && !runner.stats().storeFailingSinceAt
+    runner.host.sees = () => !!this.admission.stored && !runner.stats().storeFailingSinceAt
     // once it has ended for all who hear of it
     runner.host.revive = (taskId) =>
       void Promise.resolve(taskId)
@@ -89,12 +86,7 @@ export class TaskManager {
         this.#parts.store(),
         typeof runner.host.settings.store === 'object' ? undefined : this.#parts.pages(),
       ])
-      await openStore(pages, runner, admission, (manager, place) => {
-        admission.place = place
-        this.#stored = manager
-        this.deadLetters.stored = manager
-        runner.host.changed?.({ others: true })
-      })
+      await openStore(pages, runner, admission)
       return 0
     } catch (error) {
       admission.obstacle = storeAway(`the store cannot be loaded (${errorText(error)})`)
@@ -123,7 +115,7 @@ export class TaskManager {
     const of = readScope(this.runner.host, 'get', scope)
     const task = this.#find('get', taskId)
     if (task) return isInScope(of, task) ? this.runner.show(task) : undefined
-    return this.#stored?.get(taskId, of)
+    return this.admission.stored?.get(taskId, of)
   }
 
   async attempts(
@@ -134,13 +126,13 @@ export class TaskManager {
     const of = scopeOf(this.runner.host, page)
     const task = this.#find('attempts', taskId)
     if (task) return isInScope(of, task) ? showEntries(task, page) : { attempts: [] }
-    return this.#stored?.attempts(taskId, page, of) ?? { attempts: [] }
+    return this.admission.stored?.attempts(taskId, page, of) ?? { attempts: [] }
   }
 
   async explain(taskId: string, scope: ScopeOptions = {}): Promise<readonly Decision[]> {
     const of = readScope(this.runner.host, 'explain', scope)
     const task = this.#find('explain', taskId)
-    if (!task) return this.#stored?.explain(taskId, of, await this.#parts.words()) ?? []
+    if (!task) return this.admission.stored?.explain(taskId, of, await this.#parts.words()) ?? []
     if (!isInScope(of, task)) return []
     const { explain } = await this.#parts.words()
     return explain(task, this.runner.gates.statusOf(task), this.runner.host.now())
@@ -163,28 +155,28 @@ export class TaskManager {
       hasTags(task.about.options, tags) &&
       (origin === undefined || task.origin === origin)
     const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
-    if (!this.#stored) return here
+    if (!this.admission.stored) return here
     const wanted = {
       ...(status && { status }),
       ...(active && { active }),
       ...(tags && { tags }),
       ...(origin && { origin }),
     }
-    return mergePages(here, await this.#stored.list(wanted, filter, of), filter)
+    return mergePages(here, await this.admission.stored.list(wanted, filter, of), filter)
   }
 
   async result(taskId: string, scope: ScopeOptions = {}): Promise<TaskOutcome> {
     const of = readScope(this.runner.host, 'result', scope)
     const task = this.#find('result', taskId)
     if (task && isInScope(of, task)) return this.runner.result(task)
-    if (task || !this.#stored) throw notFound(taskId)
-    return this.#stored.result(taskId, of)
+    if (task || !this.admission.stored) throw notFound(taskId)
+    return this.admission.stored.result(taskId, of)
   }
 
   async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
     const of = readScope(this.runner.host, 'cancel', scope)
     const task = this.#find('cancel', taskId)
-    if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
+    if (!task) return this.admission.stored?.cancel(taskId, of) ?? 'gone'
     if (!isInScope(of, task)) return 'gone'
     return this.runner.cancel(task, cancelled())
   }
@@ -210,7 +202,7 @@ export class TaskManager {
       const waits = task.status === 'PENDING' && isInScope(of, task)
       if (waits && this.runner.cancel(task, cancelled()) !== 'gone') cleared++
     }
-    return cleared + ((await this.#stored?.clear(of)) ?? 0)
+    return cleared + ((await this.admission.stored?.clear(of)) ?? 0)
   }
 
   /** Follows a change of principal; `host.principal` is the new one already. */
@@ -241,7 +233,7 @@ export class TaskManager {
 
   async #purge(principal: string | null): Promise<void> {
     assertStore(this.runner, this.admission, 'setPrincipal({ purge })')
-    await this.#stored?.purge(principal)
+    await this.admission.stored?.purge(principal)
   }
 
   /** `own`: the calls under way, for `drainMs` at most. */

@@ -8,20 +8,15 @@ import type { Admission } from './admission.ts'
 import type { RunnerPorts } from './ports.ts'
 import type { PrincipalNews } from './principal-news.ts'
 import type { Runner } from './runner.ts'
-import type { PageStoreModule, StoredManager, StoredPlace, WordsModule } from './stored.ts'
+import type { PageStoreModule, WordsModule } from './stored.ts'
 
 /** The chunk of durable queues. */
 export interface StoreModule {
   /**
-   * Opens the store and tells `opened` when it is. `pages`: the store of pages, where none was given. Resolves after the
+   * Opens the store for the admission. `pages`: the store of pages, where none was given. Resolves after the
    * first try, and never rejects: where the store cannot be had, it tries again by itself.
    */
-  openStore(
-    pages: PageStoreModule | undefined,
-    runner: Runner,
-    admission: Admission,
-    opened: (manager: StoredManager, place: StoredPlace) => void,
-  ): Promise<void>
+  openStore(pages: PageStoreModule | undefined, runner: Runner, admission: Admission): Promise<void>
 }
 
 /** Each of them rejects where it cannot be had for now. */

@@ -4,7 +4,6 @@ import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { RestTerms } from '../call/discard.ts'
 import type { Finished, RepeatAnswer } from '../call/transport.ts'
 import type { Calls } from '../core/calls.ts'
-import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Rulings } from '../tasks/ruling.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
@@ -19,7 +18,6 @@ export interface RunnerPorts {
   readonly lanes: Lanes
   readonly policies: Policies
   readonly rulings: Rulings
-  readonly sanitizer: Sanitizer
   readonly restTerms: RestTerms
   /** Undefined: there is no store to ask. */
   readonly stored: StoredSide | undefined

@@ -138,7 +138,7 @@ export class Runner {
   }
 
   show(task: Task): RetryTask {
-    return this.announcer.show(task)
+    return task.show(this.sanitizer)
   }
 
   maySend(task: Task): boolean {
