@@ -4,7 +4,8 @@
  */
 
 import type { ExpectedAnswer } from '../api/policy.ts'
-import { OUTCOME_REDIRECT_REFUSED, OUTCOME_RESPONSE } from '../core/generated/codes.ts'
+import { OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RESPONSE } from '../core/generated/codes.ts'
+import type { FirstPolicy } from '../options/first-policy.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import { systemClock } from '../platform/clock.ts'
 import { acceptedForm } from './accepted.ts'
@@ -41,11 +42,18 @@ export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable
   return transport instanceof FetchTransport ? new FetchRepeat(transport.sendable) : transport
 }
 
-/** An ended attempt with its answer as a task reads it; a first attempt's has to be adopted. */
+/** An ended attempt with its answer as a task reads it, or what its error says of its end; a first attempt's has to be adopted. */
 export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> {
-  const answer = finished.answer && repeatableOf(call).adopt(finished.answer)
-  return { ...finished, answer, ...(answer && { outcome: outcomeOfAnswer(call, answer) }) }
+  const repeatable = repeatableOf(call)
+  const answer = finished.answer && repeatable.adopt(finished.answer)
+  if (answer) return { ...finished, answer, outcome: outcomeOfAnswer(call, answer) }
+  // by an error of the caller's own making, which says nothing about its server
+  return { ...finished, answer, ...(repeatable.isFinal(finished.error) && { outcome: OUTCOME_OWN_ERROR }) }
 }
+
+/** Whether a status is that of a failure, under a policy. */
+export const fails = ({ retryableStatusCodes }: FirstPolicy, status: number): boolean =>
+  status >= 400 || retryableStatusCodes.includes(status)
 
 /**
  * How an attempt has ended that was answered. A redirect that makes a GET of a request has answered it: where that GET fails, and cannot
@@ -55,8 +63,7 @@ export function outcomeOfAnswer(call: Pick<Call, 'policy' | 'transport'>, answer
   const { policy } = call
   const { status, redirectRefused } = answer
   const becameGet = answer.becameGet && answeredOf(call).seeOther === undefined
-  const fails = status >= 400 || policy.retryableStatusCodes.includes(status)
-  return redirectRefused || (fails ? becameGet : !meets(policy.expect, answer))
+  return redirectRefused || (fails(policy, status) ? becameGet : !meets(policy.expect, answer))
     ? OUTCOME_REDIRECT_REFUSED
     : OUTCOME_RESPONSE
 }
@@ -64,11 +71,6 @@ export function outcomeOfAnswer(call: Pick<Call, 'policy' | 'transport'>, answer
 function meets({ status, contentType }: ExpectedAnswer = {}, answer: RepeatAnswer): boolean {
   const type = answer.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
   return (status?.includes(answer.status) ?? true) && (contentType === undefined || contentType.toLowerCase() === type)
-}
-
-/** Whether an attempt failed by an error of the caller's own making, which says nothing about its server. */
-export function isMistake(call: Call, { answer, error }: Finished): boolean {
-  return !answer && repeatableOf(call).isFinal(error)
 }
 
 /** Throws where an argument of fetch is wrong. fetch gives a TypeError for that and for a lost connection; only this tells them apart. */

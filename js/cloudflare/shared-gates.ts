@@ -9,7 +9,7 @@
 import type { OpenCircuit } from '../api/task-errors.ts'
 import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { adopted, isMistake } from '../call/fetch-repeat.ts'
+import { adopted } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import { Calls, gateOfLane } from '../core/calls.ts'
 import {
@@ -107,13 +107,12 @@ export class SharedGates {
         // before its circuit changed does not count
         const startedAt = byRules.get(this.#rules)?.now()
         const finished = await next()
-        // a caller who leaves, or is mistaken, says nothing about the server
+        // a caller who leaves says nothing about the server
         const isLeft = !finished.answer && finished.outcome !== OUTCOME_TIMED_OUT && plan.signal.aborted
-        const isCallers = isLeft || isMistake(call, finished)
         await this.#observe(call, {
           ...finished,
           ...(startedAt !== undefined && { startedAt }),
-          ...(isCallers && { outcome: OUTCOME_OWN_ERROR }),
+          ...(isLeft && { outcome: OUTCOME_OWN_ERROR }),
         })
         return finished
       },

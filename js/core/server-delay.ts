@@ -1,6 +1,8 @@
 /** Picks the lines of an answer's headers that may name a wait, and has the core turn them into delays: which count is decided there. */
 
+import { fails } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
+import { FIRST, type FirstPolicy } from '../options/first-policy.ts'
 import type { Engine } from './engine.ts'
 
 export interface ServerDelay {
@@ -22,16 +24,15 @@ const NOTHING: ServerDelay = {
 }
 const NAMES_A_WAIT = /retry-after|rate-?limit/i
 
-/** `listed`: statuses that the policy takes for failures. */
 export function serverDelayOf(
   { glue, scratch }: Engine,
   answer: RepeatAnswer | null,
-  listed: readonly number[],
+  policy: FirstPolicy | undefined,
   now: number,
 ): ServerDelay {
   if (!answer) return NOTHING
   const { status } = answer
-  const failed = status >= 400 || listed.includes(status)
+  const failed = fails(policy ?? FIRST, status)
   let lines = ''
   if (failed) {
     answer.eachHeader((name, value) => {

@@ -10,7 +10,7 @@ import { NotDurableError } from '../api/task-errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
-import { adopted, isMistake } from '../call/fetch-repeat.ts'
+import { adopted, fails } from '../call/fetch-repeat.ts'
 import { assertThere, notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { CLASS_RETRY, OP_VISIT, OUTCOME_OWN_ERROR, OUTCOME_REDIRECT_REFUSED, OUTCOME_RELEASED } from '../core/codes.ts'
@@ -186,8 +186,7 @@ export class Admission {
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     const isLate = call.options.orderKey !== undefined || call.key === ''
     const isGone = isLate || call.isLeft || this.#gone.has(call.principal)
-    const isOwn = isMistake(call, finished)
-    if (isOwn) finished = { ...finished, outcome: OUTCOME_OWN_ERROR }
+    const isOwn = finished.outcome === OUTCOME_OWN_ERROR
     if (!isGone && asksAbout(call, finished, this.#runner.host)) finished = await this.#asked(call, finished, createdAt)
     if (isGone || (isOwn && !finished.said?.retry)) {
       this.observeUntracked(call, finished)
@@ -256,15 +255,13 @@ export class Admission {
     const runner = this.#runner
     const { lanes, rulings, stored, stopped, host } = runner
     if (stopped) return
-    const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_OWN_ERROR } : finished)
+    const own = adopted(call, finished)
     // what failed while the core was loading is weighed against what was answered meanwhile
     const isEarly = own.answer && own.startedAt + own.durationMs <= this.#readyAt
     const { answer, outcome, status } = own
     if (answer && status < 500) runner.evidence.answered(origin)
     // of an origin of which nothing is known, a success that asks for no wait is no news
-    const isNews = answer
-      ? status >= 400 || policy.retryableStatusCodes.includes(status) || answer.header('ratelimit') !== null
-      : outcome < OUTCOME_OWN_ERROR
+    const isNews = answer ? fails(policy, status) || answer.header('ratelimit') !== null : outcome < OUTCOME_OWN_ERROR
     const lane = isEarly || isNews ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane === undefined) return
     const heldUntil = runner.guard(() => rulings.heard(own, lane, policy, host.now())) ?? 0

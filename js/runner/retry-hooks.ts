@@ -6,6 +6,7 @@
 import type { RetryContext, RetryHooks } from '../api/hooks.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import { fails } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_OFFLINE } from '../core/codes.ts'
 import { follow, type Rule } from '../options/check.ts'
@@ -29,7 +30,7 @@ export function asksAbout(
 ): boolean {
   const { options, policy } = call
   if (!(options.shouldRetry ?? settings.shouldRetry ?? options.delay ?? settings.delay)) return false
-  if (answer) return !answer.redirectRefused && (status >= 400 || policy.retryableStatusCodes.includes(status))
+  if (answer) return !answer.redirectRefused && fails(policy, status)
   return outcome !== OUTCOME_OFFLINE && (error as Error | undefined)?.name !== 'AbortError'
 }
 

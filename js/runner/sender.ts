@@ -6,13 +6,13 @@
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
-import { adopted, isMistake } from '../call/fetch-repeat.ts'
+import { adopted, fails } from '../call/fetch-repeat.ts'
 import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
 import { REST_MS } from '../call/read-body.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_OWN_ERROR, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import type { UnmadeError } from '../options/own-sending.ts'
 import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
@@ -151,8 +151,7 @@ export class Sender {
     task.attempt = controller
     if (task.lease) task.lease.isSent = true
     sending.then((ended) => {
-      const isOwn = isMistake(call, ended)
-      this.#ended(task, call, controller, adopted(call, isOwn ? { ...ended, outcome: OUTCOME_OWN_ERROR } : ended))
+      this.#ended(task, call, controller, adopted(call, ended))
     })
   }
 
@@ -206,14 +205,10 @@ export class Sender {
   }
 
   /** Reads a little of an answer that its task may go on from, or that no caller takes: its connection counts as in flight until then. */
-  #rest(
-    task: Task,
-    { answer, status }: Finished<RepeatAnswer>,
-    { retryableStatusCodes }: Call['policy'],
-  ): Promise<void> | undefined {
+  #rest(task: Task, { answer, status }: Finished<RepeatAnswer>, policy: Call['policy']): Promise<void> | undefined {
     const { host, restTerms } = this.#ports
     const isTaken = task.waiter !== undefined || task.joined.length > 0
-    const isGood = status < 400 && !retryableStatusCodes.includes(status)
+    const isGood = !fails(policy, status)
     // its caller reads it, or waits no longer than the rest may take
     if (isTaken && (isGood || task.leftMs(host.now()) <= REST_MS)) return undefined
     return answer?.rest(isTaken || (isGood && host.events.has('succeeded')), restTerms)

@@ -86,7 +86,7 @@ export class Rulings {
     flags: number,
     now: number,
   ): number {
-    const { asked } = serverDelayOf(this.#engine, answer, policy.retryableStatusCodes, now)
+    const { asked } = serverDelayOf(this.#engine, answer, policy, now)
     return this.#policies.with(policy, (handle) => this.#core.send(OP_CLASSIFY, handle, outcome, status, flags, asked))
   }
 
@@ -94,8 +94,7 @@ export class Rulings {
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number, facts: number): Ruling {
     const { outcome, status, startedAt, durationMs, answer, error, said } = finished
     const { call, overlay, slot } = task
-    const listed = call?.policy.retryableStatusCodes ?? []
-    const { serverDelayMs, rateLimitMs, partitioned, asked } = serverDelayOf(this.#engine, answer, listed, now)
+    const { serverDelayMs, rateLimitMs, partitioned, asked } = serverDelayOf(this.#engine, answer, call?.policy, now)
     const unusable = serverDelayMs < 0
     const next = settle(this.#core, {
       now,
@@ -150,7 +149,7 @@ export class Rulings {
   heard(finished: Finished<RepeatAnswer>, lane: number, policy: FirstPolicy, now: number, onlyHold = false): number {
     const core = this.#core
     const { startedAt, durationMs, outcome, status, answer, said } = finished
-    const asked = serverDelayOf(this.#engine, answer, policy.retryableStatusCodes, now)
+    const asked = serverDelayOf(this.#engine, answer, policy, now)
     const { serverDelayMs, rateLimitMs, partitioned } = asked
     const heldUntil = core.call(OP_HELD_UNTIL, lane, now)
     this.#policies.with(policy, (handle) =>
