@@ -8,6 +8,7 @@
 import { notSent } from '../call/not-sent.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
 import { listen } from '../platform/abort.ts'
+import { whenPutAway } from '../platform/put-away.ts'
 import type { Leadership } from './leadership.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
 import type { StoredState } from './state.ts'
@@ -55,17 +56,12 @@ export function watchPage(parts: PageParts): () => void {
   if (!document || !store.suspend) return () => {}
   const watching = new AbortController()
   const { signal } = watching
-  const onPutAway = () => {
-    suspend(parts).catch(failed)
-  }
-  const onBack = () => {
-    resumeFromSuspend(parts).catch(failed)
-  }
   // also for a page that is thrown away: no tab has to wait for what it lets go of in time
-  listen(globalThis, 'pagehide', onPutAway, signal)
-  listen<PageTransitionEvent>(globalThis, 'pageshow', ({ persisted }) => persisted && onBack(), signal)
-  listen(document, 'freeze', onPutAway, signal)
-  listen(document, 'resume', onBack, signal)
+  whenPutAway(
+    () => void suspend(parts).catch(failed),
+    () => void resumeFromSuspend(parts).catch(failed),
+    signal,
+  )
   // timers of a hidden page come late
   listen(document, 'visibilitychange', () => !document.hidden && runner.tick(), signal)
   return () => watching.abort()

@@ -19,6 +19,7 @@ import type { Settings } from '../options/queue-options.ts'
 import { listen } from '../platform/abort.ts'
 import { openChannel } from '../platform/channel.ts'
 import { isOffline, isPage } from '../platform/page.ts'
+import { whenPutAway } from '../platform/put-away.ts'
 import type { RunnerPorts } from './ports.ts'
 
 /** A page that is clicked on again and again wakes its tasks no more often. */
@@ -55,10 +56,7 @@ export class Evidence {
     const [open, close] = [() => this.#open(), () => this.#close()]
     open()
     signal.addEventListener('abort', close)
-    listen(globalThis, 'pagehide', close, signal)
-    listen(globalThis, 'pageshow', open, signal)
-    listen(document, 'freeze', close, signal)
-    listen(document, 'resume', open, signal)
+    whenPutAway(close, open, signal)
   }
 
   /** The circuit of an origin has opened. */

@@ -6,9 +6,9 @@
  */
 
 import type { NamedAt } from '../api/store.ts'
-import { listen } from '../platform/abort.ts'
 import { openChannel } from '../platform/channel.ts'
 import { type Instant, instantOf } from '../platform/clock.ts'
+import { whenPutAway } from '../platform/put-away.ts'
 import { random128 } from '../platform/random.ts'
 import { namedAtOf } from './named-at.ts'
 import type { RunnerPorts } from './ports.ts'
@@ -48,10 +48,9 @@ export class PrincipalNews {
 
   constructor(runner: RunnerPorts) {
     const { host, closing: signal } = runner
-    const { document } = globalThis
     this.#runner = runner
     // a service worker is told by the pages, over the store
-    if (!host.settings.durable || !document) return
+    if (!host.settings.durable || !globalThis.document) return
     this.#id = random128(host.draw)
     this.declare()
     signal.addEventListener('abort', () => this.#close())
@@ -65,10 +64,7 @@ export class PrincipalNews {
       else this.#holdFor(ANSWER_MS, '')
       this.declare()
     }
-    listen(globalThis, 'pagehide', onAway, signal)
-    listen<PageTransitionEvent>(globalThis, 'pageshow', ({ persisted }) => persisted && onBack(), signal)
-    listen(document, 'freeze', onAway, signal)
-    listen(document, 'resume', onBack, signal)
+    whenPutAway(onAway, onBack, signal)
   }
 
   /** Whether another principal is there, or logs in, by the word of another page. */
