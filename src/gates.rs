@@ -24,6 +24,7 @@ pub use ramp::Comeback;
 use ramp::{Course, Ramp};
 pub(crate) use silence::Silence;
 use storm::Storm;
+pub use storm::TASKS_PER_SUCCESS;
 
 /// The rules of all lanes. Nothing keeps anything back by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 /** Emits `alert` for what is worth paging for: once when it begins, and not again while it lasts. */
 
 import type { QueueEvents } from '../api/events.ts'
+import { TASKS_PER_SUCCESS } from '../core/codes.ts'
 import type { QueueContext } from './context.ts'
 
 /** Share of the capacity from which the queue counts as deep. */
@@ -10,8 +11,6 @@ const CALM = 0.6
 /** Dead letters in a minute that are not worth an alert yet. */
 const DEAD_LETTERS = 5
 const MINUTE_MS = 60_000
-/** Tasks per success from which the core reports a retry storm. */
-const TASKS_PER_SUCCESS = 10
 
 export class Alerts {
   readonly #host: QueueContext

@@ -9,7 +9,7 @@ use redrive::breaker::Circuit;
 use redrive::calls::{Op, WORDS};
 use redrive::classify::RetryDecision;
 use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, LET_IN, NextField, STORM, Said};
-use redrive::gates::{Comeback, Entry, OnStorm, WhenOpen};
+use redrive::gates::{Comeback, Entry, OnStorm, TASKS_PER_SUCCESS, WhenOpen};
 use redrive::headers;
 use redrive::outcome::{Flags, Outcome, Reason};
 use redrive::policy::{ATTEMPTS, Field, JitterCode, StrategyCode};
@@ -75,6 +75,12 @@ fn items() -> Vec<Item> {
     number(&mut out, "An action: a caller at the door may send its first attempt.", "LET_IN", LET_IN);
     list(&mut out, "Why a task ended without success.", "REASONS", Reason::NAMES, snake);
     number(&mut out, "The bit of an action that tells of a retry storm.", "STORM", STORM);
+    number(
+        &mut out,
+        "More tasks than this for each success are a retry storm.",
+        "TASKS_PER_SUCCESS",
+        TASKS_PER_SUCCESS,
+    );
     constants(
         &mut out,
         "The answers of `classify`; from CLASS_FAILED on the failure is final.",
