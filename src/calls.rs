@@ -60,7 +60,7 @@ impl Calls {
         let queue = &mut self.queue;
         match op {
             Op::Admit => {
-                let slot = queue.admit(args.ms(0), &args.admission(9, 10)).unwrap_or(NONE);
+                let slot = queue.admit(args.ms(0), &args.admission(9, 10, 11)).unwrap_or(NONE);
                 let due_at = queue.due_at(slot).map_or(f64::NAN, Millis::to_f64);
                 self.answer.extend([f64::from(slot), due_at]);
             }
@@ -111,7 +111,7 @@ fn ask(queue: &mut Queue, op: Op, args: Args<'_>) -> Option<f64> {
             f64::from(codes::class(queue.classify(args.u32(0), outcome, args.u32(2), flags, beside)))
         }
         Op::Adopt => {
-            let admission = args.admission(usize::MAX, 15);
+            let admission = args.admission(usize::MAX, 15, usize::MAX);
             f64::from(queue.adopt(args.ms(0), &admission, &args.past()).unwrap_or(NONE))
         }
         Op::Stand => f64::from(queue.stand(args.ms(0), &args.standing()).unwrap_or(NONE)),

@@ -108,12 +108,15 @@ export interface Admitted {
   readonly startedAt: number
 }
 
-/** Takes a task into the queue: its slot, or NONE where the queue is full. `order` NONE: it is in none. Its `dueAt` is the next number. */
-export function admit(core: Calls, task: Admitted, order: number): number {
+/**
+ * Takes a task into the queue: its slot, or NONE where the queue is full. `order` NONE: it is in none. `seenAt`: when its server may have seen
+ * its key, before it became a dead letter. Its `dueAt` is the next number.
+ */
+export function admit(core: Calls, task: Admitted, order: number, seenAt: number = Number.NaN): number {
   const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
   // biome-ignore format: in the order in which they cross
   return core.send(
-    OP_ADMIT, now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt,
+    OP_ADMIT, now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt, seenAt,
   )
 }
 

@@ -86,13 +86,12 @@ export class MemoryPlace implements Place {
     const now = this.#runner.host.now()
     if (!call) throw new RedriveError('TASK_NOT_FOUND', `${task.what} has no request left to send`)
     const { keyTtlMs = policyDefaults.keyTtlMs } = call.policy
-    const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? now
-    const keyEndsAt = task.key === null || acceptDuplicateRisk ? FOREVER : firstAt + keyTtlMs
-    if (keyEndsAt < now) throw keyExpired(task.taskId)
-    const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
+    const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? Number.NaN
+    const seenAt = task.key === null || acceptDuplicateRisk ? Number.NaN : firstAt
+    if (seenAt + keyTtlMs < now) throw keyExpired(task.taskId)
     call.policy = handedOver(call)
     const isBack = this.#unlessTrapped(() => {
-      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER }, Number.NaN, task)
+      const slot = this.#slot(call, { ...termsOf(call, now), waitUntil: FOREVER }, Number.NaN, task, seenAt)
       if (slot === NONE) return false
       this.#runner.registry.revive(task)
       task.revive(now)
@@ -133,7 +132,7 @@ export class MemoryPlace implements Place {
   }
 
   /** `dead`: the dead letter that goes back, and takes no more room than it has. */
-  #slot(call: Call, terms: Terms, startedAt: number, dead?: Task): number {
+  #slot(call: Call, terms: Terms, startedAt: number, dead?: Task, seenAt?: number): number {
     const { core, orders, policies, registry } = this.#runner
     const { count, bytes } = registry.roomTaken(dead)
     if (count !== this.#kept.count || bytes !== this.#kept.bytes) core.call(OP_KEEP_DEAD, count, bytes)
@@ -141,7 +140,7 @@ export class MemoryPlace implements Place {
     const { orderKey } = call.options
     return policies.with(call.policy, (policy) => {
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
-      const slot = admit(core, askedOf(this.#runner, call, terms, policy, startedAt), order)
+      const slot = admit(core, askedOf(this.#runner, call, terms, policy, startedAt), order, seenAt)
       this.#dueAt = core.at(1)
       return slot
     })

@@ -53,8 +53,8 @@ impl Args<'_> {
         }
     }
 
-    /// `order` and `started`: where these two stand.
-    pub fn admission(self, order: usize, started: usize) -> Admission {
+    /// `order`, `started` and `seen`: where these stand.
+    pub fn admission(self, order: usize, started: usize, seen: usize) -> Admission {
         Admission {
             lane: self.u32(1),
             policy: self.u32(2),
@@ -66,7 +66,7 @@ impl Args<'_> {
             wait_until: self.ms(8),
             order: self.handle(order),
             started: self.given(started).is_some(),
-            began: self.given(started).unwrap_or_default(),
+            began: self.given(started).or(self.given(seen)).unwrap_or_default(),
         }
     }
 

@@ -36,9 +36,10 @@ ops! {
     DropOrder = 6,
     /// policy, outcome, status, flags, asked -> class of a caller's own first attempt.
     Classify = 7,
-    /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt -> slot, dueAt. No slot: full. No
+    /// now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, startedAt, seenAt -> slot, dueAt. No slot: full. No
     /// `dueAt`: not before others of its order. A caller's own first attempt that has just failed began at `startedAt`, and
-    /// [`Op::Settle`] follows at once; NaN: there was none. Not with an order.
+    /// [`Op::Settle`] follows at once; NaN: there was none. Not with an order. Of a dead letter that goes back its server may have seen the
+    /// key at `seenAt`.
     Admit = 8,
     /// now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs, asked, replayed, facts,
     /// reason -> kind, and the numbers of `codes::NextField`.

@@ -34,7 +34,8 @@ pub struct Admission {
     pub order: u32,
     /// The caller's own first attempt has just ended, and [`Queue::settle`] follows at once.
     pub started: bool,
-    /// When that attempt began: a caller may have waited for it. Before `created_at`: at that.
+    /// When that attempt began: a caller may have waited for it. Before `created_at`: at that. Of a task that has none, and goes back: when
+    /// the server may have seen its key first; zero if that is not known, or never.
     pub began: Millis,
 }
 
@@ -148,9 +149,11 @@ impl Queue {
         }
         let previous_delay = self.policies.get(admission.policy)?.policy.first_previous();
         let created_at = self.timeline.inward(admission.created_at);
+        let is_seen = !admission.started && admission.began > Millis::ZERO;
+        let first_attempt_at = if is_seen { self.timeline.inward(admission.began) } else { Millis::MAX };
         let slot = self.tasks.insert(Task {
             created_at: created_at.into(),
-            first_attempt_at: Millis::MAX.into(),
+            first_attempt_at: first_attempt_at.into(),
             expires_at: self.timeline.inward(admission.expires_at).into(),
             wait_until: self.timeline.inward(admission.wait_until).into(),
             not_before: self.began(now, admission).into(),

@@ -89,6 +89,16 @@ test('past keyTtlMs a redrive needs acceptDuplicateRisk', async () => {
   expect(await queue.get(id)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
+test('one that goes back ends when its key is too old, and says so', async () => {
+  const { queue, server, clock, ids } = await withDead(1, { policy: { keyTtlMs: 60_000, maxAttempts: 100 } })
+  const [id = ''] = ids
+  await clock.advance(30_000)
+  always(server, 503, 100)
+  await queue.deadLetters.redrive(id)
+  await clock.advance(60_000)
+  expect(await queue.get(id)).toMatchObject({ status: 'EXHAUSTED', reason: 'key_expired' })
+})
+
 test('S13 enqueued again under a key that is too old it stays one, and the error names what may be done', async () => {
   const { queue, server, clock } = await setup({ policy: { maxAttempts: 1, keyTtlMs: 60_000 } })
   const init = { method: 'POST', redrive: { idempotencyKey: 'order-1' } } as const
