@@ -129,20 +129,17 @@ interface Carried {
 }
 
 export interface Adoption extends Admitted, Carried {
-  /** Infinity: not known, or never. */
-  readonly firstAttemptAt: number
   /** Attempts made and not given back, this one included. */
   readonly attempts: number
   /** Attempts given back. */
   readonly refunds: number
-  /** When its store ends it, and why; undefined: `createdAt`, `expiresAt` and `firstAttemptAt` say. */
+  /** When its store ends it, and why; undefined: `createdAt` and `expiresAt` say. */
   readonly deadlineAt: number
   readonly deadlineReason: ExhaustedReason | undefined
 }
 
 /** The past of a task whose first attempt this is. */
 export const UNTRIED: Omit<Adoption, keyof Admitted> = {
-  firstAttemptAt: Number.POSITIVE_INFINITY,
   attempts: 1,
   refunds: 0,
   phase: -1,
@@ -154,14 +151,14 @@ export const UNTRIED: Omit<Adoption, keyof Admitted> = {
 
 const reasonCode = (reason: ExhaustedReason | undefined): number => (reason ? REASONS.indexOf(reason) : NONE)
 
-/** Takes a task that a store has leased, for one attempt: its slot, or NONE where there are too many. */
+/** Takes a task that a store has leased, for one attempt: its slot, or NONE where there are too many. Its first attempt is not named: a deadline says all. */
 export function adopt(core: Calls, task: Adoption): number {
   const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, startedAt } = task
-  const { firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, deadlineAt, deadlineReason } = task
+  const { attempts, refunds, phase, previousDelayMs, marks, deadlineAt, deadlineReason } = task
   // biome-ignore format: in the order in which they cross
   return core.send(
     OP_ADOPT, now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil,
-    firstAttemptAt, attempts, refunds, phase, previousDelayMs, marks, startedAt,
+    Number.POSITIVE_INFINITY, attempts, refunds, phase, previousDelayMs, marks, startedAt,
     deadlineAt, reasonCode(deadlineReason),
   )
 }

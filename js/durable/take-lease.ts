@@ -115,7 +115,6 @@ export class LeaseStarter {
       adopt(runner.core, {
         ...askedOf(runner, call, terms, policy, Number.NaN),
         priority: record.priority,
-        firstAttemptAt: FOREVER,
         attempts: record.attemptNumber,
         refunds: record.refunds,
         phase,

@@ -15,23 +15,23 @@ export interface HistoryEntry {
   readonly status: number
   readonly error: string | null
   /** The server's wait in ms; undefined: it named none; -1: one that cannot be read. */
-  readonly serverDelayMs: number | undefined
+  readonly serverDelayMs?: number | undefined
   /** The curve's wait in ms; undefined: none was chosen. */
-  readonly curveMs: number | undefined
+  readonly curveMs?: number | undefined
   /** Wait of our own on top of the server's. */
   readonly spreadMs: number
   /** Whether the attempt counts; undefined: none is to follow. */
-  readonly counted: boolean | undefined
+  readonly counted?: boolean | undefined
   /** The next attempt follows a 401. */
   readonly authorize: boolean
   /** The reason why it was given back, if it was. */
-  readonly cause: ReleaseCause | undefined
+  readonly cause?: ReleaseCause | undefined
   /** The GET that a redirect has made of the request, as it may be shown. */
-  readonly seeOther: string | undefined
+  readonly seeOther?: string | undefined
   /** Words for what follows; where the task was given up, the reason. */
   readonly next: string
   /** From its end until the next attempt is due; undefined: there is none. */
-  readonly delayMs: number | undefined
+  readonly delayMs?: number | undefined
 }
 
 /** The words for an answer of which a browser tells nothing, not even its status. */
@@ -51,15 +51,9 @@ export function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: nu
     durationMs: 0,
     status: 0,
     error: null,
-    serverDelayMs: undefined,
-    curveMs: undefined,
     spreadMs: 0,
-    counted: undefined,
     authorize: false,
-    cause: undefined,
-    seeOther: undefined,
     next,
-    delayMs: undefined,
   }
 }
 
