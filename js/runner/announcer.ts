@@ -4,7 +4,7 @@ import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { random128 } from '../platform/random.ts'
-import { answer, count, detachCaller, outcomeOf, reportEnd } from '../tasks/callers.ts'
+import { answer, detachCaller, outcomeOf, reportEnd } from '../tasks/callers.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import type { Alerts } from './alerts.ts'
 import { changesOf } from './changes.ts'
@@ -51,8 +51,12 @@ export class Announcer {
     task.status = status
     task.reason = reason
     task.nextAttemptAt = null
-    count(this.totals, status)
-    if (status === 'EXHAUSTED') gates.alerts.deadLetter()
+    if (status === 'SUCCEEDED') this.totals.succeeded++
+    else if (status === 'CANCELLED') this.totals.cancelled++
+    else {
+      this.totals.exhausted++
+      gates.alerts.deadLetter()
+    }
     host.changed?.(task)
     reportEnd(task, host, this.#ports, restTerms)
     this.#answer(task)

@@ -95,14 +95,11 @@ export function answerClosed(task: Task, error: unknown): void {
   answer(task, () => error)
 }
 
-export interface LinkActs {
-  cancel(reason: unknown): void
-  /** The task goes on without its caller. */
-  leave(): void
-}
-
-/** Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it, or others wait for it. */
-export function link(task: Task, signal: AbortSignal, acts: LinkActs): void {
+/**
+ * Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it, so that it goes on
+ * alone, or others wait for it.
+ */
+export function link(task: Task, signal: AbortSignal, acts: { cancel(reason: unknown): void; leave(): void }): void {
   const onAbort = () => {
     const isAlone = task.call?.options.detach || task.isHandedOver
     if (!isAlone && task.joined.length === 0) {
@@ -161,18 +158,6 @@ export function reportEnd(task: Task, host: EndListeners, shows: Shows, terms: R
     const subject = isTold ? undefined : `${reason} ${task.origin}`
     events.emit('exhausted', { task: shown, reason: error.reason, attempts, responseStatus, error }, subject)
   } else if (events.has('cancelled')) events.emit('cancelled', { task: shows.show(task) })
-}
-
-export interface Totals {
-  succeeded: number
-  exhausted: number
-  cancelled: number
-}
-
-export function count(totals: Totals, status: TaskStatus): void {
-  if (status === 'SUCCEEDED') totals.succeeded++
-  else if (status === 'EXHAUSTED') totals.exhausted++
-  else totals.cancelled++
 }
 
 /** The words in the log of a task on its last attempt. */
