@@ -25,6 +25,9 @@ const REFRESHED: u8 = MOST_UNAUTHORIZED_REFUNDS + 1;
 /// always says so is not asked without a pause.
 const LAST_AT_ONCE: u32 = 3;
 
+/// The shortest wait after an attempt that its credentials kept from being made: no server and no gate slows these down.
+const LEAST_UNMADE: Millis = Millis::new(100);
+
 /// The end of a caller's wait that chance does not draw into: time enough for one more attempt.
 const LAST_ATTEMPT: Millis = Millis::new(1000);
 /// With less to choose from, chance does not draw again: one attempt would follow the other ever faster.
@@ -248,7 +251,8 @@ impl Queue {
         let mut wait = Wait::default();
         if outcome == Outcome::CredentialsFailed {
             let draw = backoff::Draw { r32, phase: task.phase, previous: None };
-            wait.curve = backoff::delay(&interned.policy, u32::from(task.refunds.all()), draw);
+            wait.curve =
+                backoff::delay(&interned.policy, u32::from(task.refunds.all()), draw).max(LEAST_UNMADE);
         }
         self.after(index, now, wait, false)
     }
@@ -329,6 +333,8 @@ impl Queue {
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
         let curve = curve.plus(upload).min(curve.max(policy.patience()));
+        let unmade = ended.outcome == Outcome::CredentialsFailed;
+        let curve = if unmade { curve.max(LEAST_UNMADE) } else { curve };
         let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
         let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };

@@ -41,6 +41,18 @@ fn missing_credentials_are_asked_for_less_and_less_often() {
     assert_eq!(last, Verdict::Exhausted(Reason::MaxAttempts));
 }
 
+#[test]
+fn missing_credentials_are_asked_for_with_a_pause_where_the_curve_has_none() {
+    let mut rig = setup(json!({ "initialDelayMs": 0, "maxAttempts": 9 }));
+    let slot = rig.add();
+    for _ in 0..25 {
+        assert_eq!(start(&mut rig), slot);
+        let verdict = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
+        assert_eq!(verdict, retry_in(100));
+        rig.wait(100);
+    }
+}
+
 /// A caller's own first attempt that met a 401, and asks for fresh credentials.
 fn refused(rig: &mut Rig) -> u32 {
     let slot = rig.admit(|admission| {

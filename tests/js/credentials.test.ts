@@ -43,6 +43,22 @@ test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
 })
 
+test('a task whose credentials fail is asked about with pauses, also by a policy that has none', async () => {
+  let asked = 0
+  const { queue, server, clock } = await setup({
+    credentials: forApi(() => {
+      // without a pause nothing else would ever run
+      if (++asked > 100) return {}
+      throw new Error('no session')
+    }),
+    policy: { initialDelayMs: 0, maxDelayMs: 0 },
+  })
+  await queue.enqueue(ORDERS)
+  await clock.advance(950)
+  expect(asked).toBe(10)
+  expect(server.hits).toBe(0)
+})
+
 test('S8 beforeAttempt says no: the task ends vetoed and the caller has the last answer', async () => {
   const { queue, server, clock } = await setup({ beforeAttempt: () => false })
   server.reply(503, {}, 'the first')

@@ -12,6 +12,9 @@ use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
 
+/// The shortest wait after an attempt that its credentials kept from being made.
+const LEAST_UNMADE: Millis = Millis::new(100);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Waiting,
@@ -370,7 +373,7 @@ impl Naive {
             let mut curve = Millis::ZERO;
             if outcome == Outcome::CredentialsFailed {
                 let draw = Draw { r32: draw, phase: task.phase.unwrap_or(0), previous: None };
-                curve = backoff::delay(&policy, task.refunds, draw);
+                curve = backoff::delay(&policy, task.refunds, draw).max(LEAST_UNMADE);
             }
             return self.after(at, now, curve, None, false);
         }
@@ -450,6 +453,9 @@ impl Naive {
         }
         task.previous = curve.get();
         let now_asked = server == Some(Millis::ZERO) && attempts <= 3 && patience.is_none();
+        if ended.outcome == Outcome::CredentialsFailed {
+            curve = curve.max(LEAST_UNMADE);
+        }
         let curve = ended.delay.unwrap_or(if now_asked { Millis::ZERO } else { curve });
         if too_long {
             return Verdict::Exhausted(Reason::RetryAfterTooLong);
