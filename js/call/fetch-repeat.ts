@@ -211,7 +211,7 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     if (this.#body === 'gone') return withoutBody(this.response)
     try {
       this.#copy = copyOf(this.response)
-      this.isShared = true
+      this.isShared = !!this.#copy
       return this.#copy
     } catch {
       // a `fetch` of the user's own has read it, to log it, or gives what no copy can be made of
@@ -260,8 +260,7 @@ export function letGoUnread(response: Response, terms: RestTerms): void {
 
 /** Another copy, in place of a response of which one was cancelled: that response, aborted unread, would end a process of Node 22. */
 function apart(response: Response): Response {
-  const copy = copyOf(response)
-  if (!copy) return response
+  const copy = copyOf(response) as Response
   cancelBody(response.body)
   return Object.defineProperty(copy, 'redirected', { value: response.redirected })
 }

@@ -63,9 +63,9 @@ export class FetchAnswer implements Answer {
     const cut = () => controller.abort(new RedriveError('BODY_DROPPED', `no body within ${REST_MS} ms`))
     const disarm = clock.after(REST_MS, cut)
     const read = async () => {
-      this.isShared = true
       // the response itself stays unread
       reader = copyOf(this.response)?.body?.getReader()
+      this.isShared = !!reader
       for (let left = KEPT_BYTES; left >= 0; ) {
         const chunk = await reader?.read()
         if (!chunk?.value) return disarm()
