@@ -78,10 +78,9 @@ test.each([
   writeFileSync(at('tsconfig.json'), JSON.stringify(tsconfig))
   writeFileSync(
     at('wrangler.jsonc'),
-    readFileSync(at('wrangler.jsonc'), 'utf8')
-      .replace('src/index.js', 'src/index.ts')
-      .replace('"vars": {', '"vars": { "API_TOKEN": "t", '),
+    readFileSync(at('wrangler.jsonc'), 'utf8').replace('src/index.js', 'src/index.ts'),
   )
+  writeFileSync(at('.dev.vars'), 'API_TOKEN=any\n')
   await wrangler(project, 'types')
   await project.run(process.execPath, tsc, '-p', project.folder)
 })
