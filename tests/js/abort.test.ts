@@ -36,8 +36,7 @@ test.each<[when: string, script: (server: ScriptedServer) => unknown, at: number
 })
 
 test('after success: nothing happens to the answer', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(200, {}, 'done')
+  const { queue, clock } = await setup({}, 503, [200, {}, 'done'])
   const controller = new AbortController()
   const answer = queue.fetch(ORDERS, { signal: controller.signal })
   await clock.advance(1_000)
@@ -69,8 +68,7 @@ test.each<[what: string, at: number]>([
 })
 
 test('in defer mode, after the 202: the task is not the signal’s any more', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503)
+  const { queue, clock } = await setup({}, 503)
   const controller = new AbortController()
   const init = { signal: controller.signal, redrive: { mode: 'defer' } } as const
   expect((await queue.fetch(ORDERS, init)).status).toBe(202)

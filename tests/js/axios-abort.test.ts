@@ -76,8 +76,7 @@ describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapt
   })
 
   test('a token that outlives the call keeps no listener of it', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
+    const { api } = await setup(adapter, { answers: [503] })
     const { token } = axios.CancelToken.source()
     const subscribe = vi.spyOn(token, 'subscribe')
     const unsubscribe = vi.spyOn(token, 'unsubscribe')
@@ -132,8 +131,7 @@ describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapt
   })
 
   test('queue.cancel() ends one call, and close() gives another its last answer', async () => {
-    const { server, queue, api } = await setup(adapter, SLOW)
-    server.reply(503).reply(503, {}, 'last')
+    const { server, queue, api } = await setup(adapter, { ...SLOW, answers: [503, [503, {}, 'last']] })
     const cancelled = failure(api.post('/', {}, { redrive: PATIENT }))
     await eventually(() => queue.stats().depth).toBe(1)
     const [task] = (await queue.list()).tasks

@@ -85,8 +85,7 @@ describe.each(ADAPTERS)('attaching, with the %s adapter', (adapter) => {
 
   describe('config.redrive', () => {
     test('false: not at all', async () => {
-      const { server, queue, api } = await setup(adapter)
-      server.reply(503, {}, 'plain')
+      const { server, queue, api } = await setup(adapter, { answers: [[503, {}, 'plain']] })
       const validateStatus = vi.fn(() => false)
       const error = await failure(api.post('/', {}, { redrive: false, validateStatus }))
       expect(error).toMatchObject({ response: { status: 503, data: 'plain' }, config: { adapter, url: '/' } })
@@ -117,8 +116,7 @@ describe.each(ADAPTERS)('attaching, with the %s adapter', (adapter) => {
     })
 
     test('false on the instance, on for a call', async () => {
-      const { server, api } = await setup(adapter, {}, { redrive: false })
-      server.reply(503).reply(503)
+      const { server, api } = await setup(adapter, { answers: [503, 503] }, { redrive: false })
       await failure(api.get('/'))
       expect((await api.get('/', { redrive: {} })).status).toBe(200)
       expect(server.hits).toBe(3)
@@ -143,8 +141,7 @@ describe.each(ADAPTERS)('attaching, with the %s adapter', (adapter) => {
 
 test('S9 of two lines of Retry-After the longer counts in Node, which shows the first alone', async () => {
   const clock = fakeClock()
-  const { server, queue, api } = await setup('http', { clock })
-  server.reply(429, { 'Retry-After': ['1', '8'] })
+  const { server, queue, api } = await setup('http', { clock, answers: [[429, { 'Retry-After': ['1', '8'] }]] })
   const answer = api.get('/')
   await eventually(() => queue.stats().depth).toBe(1)
   await clock.advance(7_999)

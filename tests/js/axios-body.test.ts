@@ -51,8 +51,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
       'application/x-www-form-urlencoded;charset=utf-8',
     ],
   ])('%s is the same on every attempt', async (_, data, text, type) => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(503)
+    const { server, api } = await setup(adapter, { answers: [503, 503] })
     await api.post('/', data())
     expect(server.requests.map((request) => String(request.body))).toEqual([text, text, text])
     expect(server.requests.map((request) => request.headers['content-type'])).toEqual([type, type, type])
@@ -74,8 +73,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     ['FormData', (api) => api.post('/', webForm())],
     ['postForm with a Buffer', (api) => api.postForm('/', { name: 'Zoë', file: Buffer.from(FILE), list: [1, 2] })],
   ])('%s has the same bytes and boundary on every attempt', async ([, send]) => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(503)
+    const { server, api } = await setup(adapter, { answers: [503, 503] })
     await send(api)
     const [first, ...others] = server.requests
     expect(first?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/)
@@ -123,8 +121,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
       signed.push(Buffer.from(body))
       return {}
     }
-    const { server, api } = await setup(adapter, { sign })
-    server.reply(503)
+    const { server, api } = await setup(adapter, { sign, answers: [503] })
     await api.request({ method: 'POST', data: data(), transformRequest: [(given) => given] })
     expect(server.requests).toHaveLength(2)
     expect(server.requests.map(({ body }) => body)).toEqual(signed)
@@ -148,8 +145,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
       { idempotency: { mode: 'content', scope: 'test' } },
       { store: memoryStore() },
     ] as const) {
-      const { server, api } = await setup(adapter, { principal: null, ...options })
-      server.reply(503)
+      const { server, api } = await setup(adapter, { principal: null, ...options, answers: [503] })
       const error = await failure(api.post('/', form()))
       expect(error).toBeInstanceOf(BodyNotReplayableError)
       expect(error.message).toBe(
@@ -163,8 +159,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     ['its own type', { type: 'image/png' }, {}],
     ["the caller's", {}, { 'content-type': 'image/png' }],
   ])('a Blob keeps %s', async (_, options, headers) => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
+    const { server, api } = await setup(adapter, { answers: [503] })
     // without redrive, for comparison
     await api.post('/', new Blob(['pixels'], options), { headers, redrive: false }).catch(() => {})
     await api.post('/', new Blob(['pixels'], options), { headers })
@@ -177,8 +172,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     'a Blob of type "%s" is stored with the content type that it is sent with',
     async (type) => {
       const store = memoryStore()
-      const { server, queue, api } = await setup(adapter, { store, principal: null })
-      server.reply(503).reply(503)
+      const { server, queue, api } = await setup(adapter, { store, principal: null, answers: [503, 503] })
       await api.post('/', new Blob(['pixels'], { type }), { redrive: false }).catch(() => {})
       const { data } = await api.post<{ taskId: string }>('/', new Blob(['pixels'], { type }), {
         redrive: { mode: 'defer', waitMs: 0 },
@@ -205,15 +199,13 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
   })
 
   test('a stream goes through with redrive: false', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
+    const { server, api } = await setup(adapter, { answers: [503] })
     expect((await failure(api.post('/', Readable.from(['once']), { redrive: false }))).response?.status).toBe(503)
     expect(server.requests.map((request) => String(request.body))).toEqual(['once'])
   })
 
   test('data over maxBodyBytes is sent once', async () => {
-    const { server, queue, api } = await setup(adapter, { maxBodyBytes: 10 })
-    server.reply(503).reply(503).reply(503)
+    const { server, queue, api } = await setup(adapter, { maxBodyBytes: 10, answers: [503, 503, 503] })
     expect((await failure(api.post('/', 'x'.repeat(11)))).response?.status).toBe(503)
     expect(server.hits).toBe(1)
     expect(queue.stats().deadLetters).toBe(0)
@@ -222,8 +214,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
   })
 
   test('a Blob over maxBodyBytes is not copied, and sent once', async () => {
-    const { server, api } = await setup(adapter, { maxBodyBytes: 10 })
-    server.reply(503)
+    const { server, api } = await setup(adapter, { maxBodyBytes: 10, answers: [503] })
     const blob = new Blob(['x'.repeat(11)])
     blob.arrayBuffer = () => Promise.reject(new Error('read by the queue'))
     expect((await failure(api.post('/', blob))).response?.status).toBe(503)

@@ -5,8 +5,7 @@ import { ADAPTERS, failure, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adapter) => {
   test('the last one is the native error, marked', async () => {
-    const { server, api } = await setup(adapter)
-    server.reset().reset().reset()
+    const { server, api } = await setup(adapter, { answers: ['resets', 'resets', 'resets'] })
     const error = await failure(api.get('/a'))
     expect(server.hits).toBe(3)
     expect(error).toMatchObject({
@@ -85,6 +84,7 @@ describe.each(ADAPTERS)('mistakes of the caller are not tried again, with the %s
   })
 
   test.each([
+    [{ redrive: true as never }, 'redrive: expected an object such as'],
     [{ redrive: { mode: 'later' as never } }, 'redrive.mode: expected'],
     [{ redrive: { policyId: 'none' } }, "redrive.policyId: expected 'default', got 'none'"],
   ])('%j is refused before anything is sent', async (config, message) => {
@@ -96,8 +96,7 @@ describe.each(ADAPTERS)('mistakes of the caller are not tried again, with the %s
 
 describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
   test('maxRedirects 0: a redirect is an answer', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(302, { location: '/elsewhere' })
+    const { server, api } = await setup(adapter, { answers: [503, [302, { location: '/elsewhere' }]] })
     expect((await failure(api.get('/', { maxRedirects: 0 }))).response?.status).toBe(302)
     expect(server.hits).toBe(2)
   })
@@ -121,8 +120,7 @@ describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
 
   test('a replay does not follow to another origin', async () => {
     const other = await startServer()
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(307, { location: `${other.url}/b?token=1` })
+    const { server, api } = await setup(adapter, { answers: [503, [307, { location: `${other.url}/b?token=1` }]] })
     const beforeRedirect = vi.fn()
     const error = await failure(api.post('/a', { a: 1 }, { beforeRedirect }))
     expect(other.hits).toBe(0)
@@ -136,16 +134,14 @@ describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
 
   // with fetch, Axios has no such hook
   test.runIf(adapter === 'http')('beforeRedirect of the caller still runs', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(302, { location: '/b' })
+    const { api } = await setup(adapter, { answers: [503, [302, { location: '/b' }]] })
     const beforeRedirect = vi.fn()
     await api.get('/a', { beforeRedirect })
     expect(beforeRedirect).toHaveBeenCalledTimes(1)
   })
 
   test('a replay gives up where redirects have no end', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
+    const { server, api } = await setup(adapter, { answers: [503] })
     for (let i = 0; i < 10; i++) server.reply(302, { location: '/again' })
     const error = await failure(api.get('/', { maxRedirects: 4 }))
     expect(error).toMatchObject({ isAxiosError: true, redrive: { reason: 'not_retryable' } })
@@ -223,8 +219,7 @@ describe.each(ADAPTERS)('shouldRetry and onRetry, with the %s adapter', (adapter
   })
 
   test('what it throws is what the call rejects with', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
+    const { server, api } = await setup(adapter, { answers: [503] })
     const thrown = new Error('mine')
     const shouldRetry = () => {
       throw thrown

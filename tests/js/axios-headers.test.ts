@@ -7,8 +7,7 @@ import { ADAPTERS, failure, keysOf, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) => {
   test('one key a call, on every attempt of it', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(503).reply(200).reply(503)
+    const { server, api } = await setup(adapter, { answers: [503, 503, 200, 503] })
     await api.post('/orders', {})
     await api.post('/orders', {})
     const [first, , , second] = keysOf(server)
@@ -21,8 +20,7 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     ['of the call', { redrive: { idempotencyKey: 'option' }, headers: { 'idempotency-key': 'header' } }, 'option'],
     ['in a header', { headers: { 'idempotency-key': 'header' } }, 'header'],
   ])('a key %s is taken', async (_, config, key) => {
-    const { server, api } = await setup(adapter)
-    server.reply(503)
+    const { server, api } = await setup(adapter, { answers: [503] })
     await api.post('/', {}, config)
     expect(keysOf(server)).toEqual([key, key])
   })
@@ -123,8 +121,7 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
   test('credentials are laid over every retry, over `auth` too, and never shown to the caller', async () => {
     let count = 0
     const give = () => ({ authorization: `Bearer ${++count}`, 'x-tenant': 't' })
-    const { server, api } = await setup(adapter, { give })
-    server.reply(503).reply(503).reply(503)
+    const { server, api } = await setup(adapter, { give, answers: [503, 503, 503] })
     const error = await failure(
       api.get('/', { auth: { username: 'a', password: 'b' }, headers: { 'X-Tenant': 'own' } }),
     )

@@ -24,15 +24,22 @@ export interface Setup {
   readonly detach: () => void
 }
 
-/** `give`: of the option `credentials`, the entry of the server's origin. */
+type Said = number | 'resets' | Parameters<AxiosServer['reply']>
+
+/** `give`: of the option `credentials`, the entry of the server's origin. `answers`: what the server says, one after another. */
 export async function setup(
   adapter: AdapterName,
-  options: RetryQueueOptions & { readonly give?: GiveCredentials } = {},
+  options: RetryQueueOptions & { readonly give?: GiveCredentials; readonly answers?: readonly Said[] } = {},
   config: CreateAxiosDefaults = {},
   defaults?: TaskOptions,
 ): Promise<Setup> {
-  const { give, ...rest } = options
+  const { give, answers = [], ...rest } = options
   const server = await startServer()
+  for (const said of answers) {
+    if (said === 'resets') server.reset()
+    else if (typeof said === 'number') server.reply(said)
+    else server.reply(...said)
+  }
   const queue = await openQueue({ ...rest, ...(give ? { credentials: { [server.url]: give } } : {}) })
   const api = axios.create({ adapter, baseURL: server.url, ...config })
   return { server, queue, api, detach: attachToAxios(api, queue, defaults) }

@@ -7,8 +7,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 
 describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   test('gives the answer of the attempt that worked', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(200, JSON_TYPE, '{"id":7}')
+    const { server, api } = await setup(adapter, { answers: [503, [200, JSON_TYPE, '{"id":7}']] })
     const response = await api.post('/orders', { sku: 'a' })
     expect(response).toMatchObject({ status: 200, data: { id: 7 }, statusText: 'OK' })
     expect(response.config.url).toBe('/orders')
@@ -33,8 +32,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   })
 
   test('a final answer is not tried again and not marked', async () => {
-    const { server, queue, api } = await setup(adapter)
-    server.reply(400, JSON_TYPE, '{"why":"bad"}')
+    const { server, queue, api } = await setup(adapter, { answers: [[400, JSON_TYPE, '{"why":"bad"}']] })
     const error = await failure(api.post('/orders', {}))
     expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', response: { status: 400, data: { why: 'bad' } } })
     expect(error.redrive).toBeUndefined()
@@ -43,8 +41,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   })
 
   test('an interceptor that refreshes a token after 401 repeats the call under the same key', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(401).reply(503).reply(200)
+    const { server, api } = await setup(adapter, { answers: [401, 503, 200] })
     api.interceptors.response.use(undefined, (error) => {
       error.config.headers.Authorization = 'Bearer new'
       return api(error.config)
@@ -61,8 +58,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   })
 
   test('interceptors, transforms and validateStatus are asked once over three attempts', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(503).reply(200, {}, 'done')
+    const { server, api } = await setup(adapter, { answers: [503, 503, [200, {}, 'done']] })
     const calls: string[] = []
     const note = <T>(name: string, value: T): T => {
       calls.push(name)
@@ -108,8 +104,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     ['null', null],
     ['accepting 503', (status: number) => status === 503],
   ])('validateStatus %s: the last answer is a good one, retried all the same', async (_, validateStatus) => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(503).reply(503, {}, 'last')
+    const { server, api } = await setup(adapter, { answers: [503, 503, [503, {}, 'last']] })
     const response = await api.get('/', { validateStatus })
     expect(response).toMatchObject({ status: 503, data: 'last', redrive: { reason: 'max_attempts' } })
     expect(server.hits).toBe(3)
@@ -140,15 +135,13 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
       ['paramsSerializer', '/list', { params: { q: 1 }, paramsSerializer: () => 'own=1' }, '/list?own=1'],
       ['a path in baseURL', 'list', { baseURL: '/v1' }, '/v1/list'],
     ])('%s', async (_, url, config, expected) => {
-      const { server, api } = await setup(adapter)
-      server.reply(503)
+      const { server, api } = await setup(adapter, { answers: [503] })
       await api.get(url, { ...config, baseURL: server.url + (config.baseURL ?? '') })
       expect(server.requests.map((request) => decodeURI(request.url))).toEqual([expected, expected])
     })
 
     test('an absolute url wins over baseURL, unless allowAbsoluteUrls is false', async () => {
-      const { server, api } = await setup(adapter, {}, { baseURL: 'http://base.invalid' })
-      server.reply(503)
+      const { server, api } = await setup(adapter, { answers: [503] }, { baseURL: 'http://base.invalid' })
       await api.get(`${server.url}/absolute`)
       await api.get('http://other/x', { baseURL: `${server.url}/base/`, allowAbsoluteUrls: false })
       expect(server.requests.map((request) => request.url)).toEqual(['/absolute', '/absolute', '/base/http://other/x'])
@@ -182,8 +175,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     })
 
     test('S15 credentials win over user and password of a URL', async () => {
-      const { server, api } = await setup(adapter, { give: () => ({ authorization: 'Bearer fresh' }) })
-      server.reply(503)
+      const { server, api } = await setup(adapter, { give: () => ({ authorization: 'Bearer fresh' }), answers: [503] })
       await api.get('/private', { baseURL: server.url.replace('://', '://me:secret@') })
       const basic = `Basic ${btoa('me:secret')}`
       expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([basic, 'Bearer fresh'])
@@ -208,8 +200,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     })
 
     test('S16 a retry is redirected no further once another principal logs in, and its task waits for its own', async () => {
-      const { server, queue, api } = await setup(adapter, { principal: 'ann' })
-      server.reply(503)
+      const { server, queue, api } = await setup(adapter, { principal: 'ann', answers: [503] })
       const answer = server.hang()
       const call = api.post('/go', "ann's", { redrive: { waitMs: 60_000 } })
       await eventually(() => server.hits).toBe(2)
@@ -242,8 +233,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   })
 
   test('progress is told of, up and down', async () => {
-    const { server, api } = await setup(adapter)
-    server.reply(503).reply(200, { 'content-length': '4' }, 'good')
+    const { server, api } = await setup(adapter, { answers: [503, [200, { 'content-length': '4' }, 'good']] })
     const up = vi.fn()
     const down = vi.fn()
     await api.post('/', 'x'.repeat(1000), { onUploadProgress: up, onDownloadProgress: down })
@@ -260,8 +250,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     ['what a transformResponse makes of it', { transformResponse: (text: string) => JSON.parse(text).orders.length }],
     ['only a status that it does not have', { validateStatus: (status) => status === 200 }],
   ])('defer: the 202 is the same for a caller that wants %s', async (_what, config) => {
-    const { server, queue, api } = await setup(adapter)
-    server.reply(503).reply(200, {}, '{"orders":[1]}')
+    const { queue, api } = await setup(adapter, { answers: [503, [200, {}, '{"orders":[1]}']] })
     const response = await api.post('/orders', {}, { ...config, redrive: { mode: 'defer' } })
     if (!isAccepted(response)) throw new Error('the 202 was not known as one')
     const { taskId } = response.data
@@ -274,8 +263,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   })
 
   test('a dead letter is sent again as it was', async () => {
-    const { server, queue, api } = await setup(adapter)
-    server.reply(503).reply(503).reply(503).reply(200)
+    const { server, queue, api } = await setup(adapter, { answers: [503, 503, 503, 200] })
     const error = await failure(api.post('/orders', { sku: 'a' }))
     await queue.deadLetters.redrive(error.redrive?.taskId ?? '')
     await queue.idle()
@@ -286,8 +274,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
 })
 
 test('Axios alone needs no fetch, Response or MessageChannel of its host: Jest’s jsdom has none', async () => {
-  const { server, api } = await setup('http')
-  server.reply(503).reply(200, JSON_TYPE, '{"id":7}')
+  const { api } = await setup('http', { answers: [503, [200, JSON_TYPE, '{"id":7}']] })
   for (const name of ['fetch', 'Request', 'Response', 'MessageChannel']) vi.stubGlobal(name, undefined)
   try {
     expect((await api.get('/orders')).data).toEqual({ id: 7 })

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { registerBackgroundSync } from '../../js/background-sync.ts'
 import { RetryQueue } from '../../js/index.ts'
-import { withMethods, world } from './durable-setup.ts'
+import { opened, withMethods, world } from './durable-setup.ts'
 import { closeNow, ORDERS } from './setup.ts'
 
 const TAG = 'redrive/default'
@@ -130,8 +130,7 @@ describe('in a page', () => {
   })
 
   test('says false where there is nothing to do', async () => {
-    const { open } = world()
-    const { queue } = await open()
+    const { queue } = await opened()
     expect(registerBackgroundSync(queue)).toBe(false) // Node, Firefox, Safari
     browser('page')
     expect(registerBackgroundSync(new RetryQueue({ preload: 'never', durable: false }))).toBe(false)

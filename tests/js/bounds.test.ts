@@ -9,7 +9,7 @@ import { limitsOf } from '../../js/options/limits.ts'
 import { resolveOptions } from '../../js/options/queue-rules.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock } from '../../js/testing.ts'
-import { always, type Fakes, forApi, ORDERS, setup, watch } from './setup.ts'
+import { always, type Fakes, forApi, ORDERS, setup, submitted, watch } from './setup.ts'
 import { claimOf, idOf, newTask, releaseIn, settlementOf } from './store-contract/kit.ts'
 
 const settings = resolveOptions({})
@@ -179,10 +179,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'lines of a history in memory': {
     preset: '120',
     run: async () => {
-      const { queue, server, clock } = await setup()
-      always(server, 404, 200)
-      const { taskId } = await queue.enqueue(ORDERS)
-      await clock.advance(1)
+      const { taskId, queue, clock } = await submitted(Array(200).fill(404), { forMs: 1 })
       // each time an attempt and the line that it was put back
       for (let i = 0; i < 100; i++) {
         await queue.deadLetters.redrive(taskId)
@@ -213,8 +210,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'callers of one task': {
     preset: 'none',
     run: async () => {
-      const { queue, server, clock } = await setup()
-      always(server, 503, 1_001)
+      const { queue, clock } = await setup({}, ...Array(1_001).fill(503))
       const init = { ...post('tea'), redrive: { idempotencyKey: 'one' } }
       const calls = Array.from({ length: 1_000 }, () => watch(queue.fetch(ORDERS, init)))
       await clock.advance(0)

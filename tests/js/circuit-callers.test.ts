@@ -1,11 +1,11 @@
 /** An open circuit with `whenOpen: 'fail'`: an awaited call fails at once, what is enqueued or deferred waits for its server. */
 
-import axios, { type ResponseType } from 'axios'
+import axios from 'axios'
 import { expect, onTestFinished, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { CircuitOpenError, type RetryQueueOptions } from '../../js/index.ts'
 import { bySize } from '../size.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { always, type Fakes, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
@@ -18,10 +18,7 @@ const BREAKER = { openMs: OPEN_MS, maxOpenMs: 60_000, whenOpen: 'fail' } as cons
 const defaults = ({ breaker, ...options }: RetryQueueOptions = {}) =>
   setup({ retryBudget: {}, ...options, breaker: { ...BREAKER, ...breaker } })
 type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
-const stored = async (options: RetryQueueOptions) => {
-  const made = world()
-  return { ...made, ...(await made.open({ breaker: BREAKER, retryBudget: {}, ...options })) }
-}
+const stored = (options: RetryQueueOptions) => opened({ breaker: BREAKER, retryBudget: {}, ...options })
 const PLACES: readonly (readonly [string, (options: RetryQueueOptions) => Promise<Queues>])[] = [
   ['in memory,', defaults],
   ['in a store,', stored],
@@ -101,21 +98,6 @@ test('Axios hears of it as fetch does', async () => {
   onTestFinished(attachToAxios(instance, fakes.queue))
   await open(fakes)
   await expect(instance.get(ORDERS)).rejects.toBeInstanceOf(CircuitOpenError)
-})
-
-test('breaker.fallback gives Axios the forms of its adapter', async () => {
-  const fakes = await defaults({ breaker: { fallback: () => new Response('kept') } })
-  await open(fakes)
-  const formOf = async (adapter: string, responseType: ResponseType) => {
-    const instance = axios.create({ adapter })
-    onTestFinished(attachToAxios(instance, fakes.queue))
-    const { data } = await instance.get<object>(ORDERS, { responseType })
-    return data.constructor.name
-  }
-  expect(await formOf('http', 'stream')).toBe('Readable')
-  expect(await formOf('http', 'arraybuffer')).toBe('Buffer')
-  expect(await formOf('fetch', 'stream')).toBe('ReadableStream')
-  expect(await formOf('fetch', 'arraybuffer')).toBe('ArrayBuffer')
 })
 
 test.each(['OPEN', 'HALF_OPEN'] as const)(

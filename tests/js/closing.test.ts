@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import type { RetryQueueOptions } from '../../js/index.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
-import { deferred, markOf, ORDERS, setup, watch } from './setup.ts'
+import { called, deferred, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const DEFER = { ...POST, redrive: { mode: 'defer' } } as const
@@ -66,10 +66,7 @@ describe('a caller who waits for a retry', () => {
   })
 
   test('S22 in memory too, before what is in flight has ended', async () => {
-    const { queue, server, clock } = await setup()
-    server.reply(503)
-    const answer = watch(queue.fetch(ORDERS))
-    await clock.settle()
+    const { answer, queue, server, clock } = await called([503])
     server.hang()
     await queue.enqueue(`${ORDERS}/2`)
     await clock.settle()
@@ -151,15 +148,6 @@ test('a call whose body is still being read is not sent', async () => {
 })
 
 describe('what was handed over', () => {
-  test('S1 stays in the store, and goes on with the next process', async () => {
-    const { queue, clock, all } = await opened()
-    queue.pause()
-    await queue.enqueue(ORDERS, POST)
-    await clock.settle()
-    await queue.close()
-    expect(await sentLater(all)).toBe(1)
-  })
-
   test('S8 and leased before its receipt, which comes after the close, is given back', async () => {
     const { promise, resolve } = deferred()
     const enqueue: TaskStore['enqueue'] = async (tasks) => {

@@ -10,7 +10,7 @@ import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
-import { heard, markOf, ORDERS, PLAIN_CURVE, setup, watch, withoutDigest } from './setup.ts'
+import { called, heard, markOf, ORDERS, PLAIN_CURVE, setup, watch, withoutDigest } from './setup.ts'
 
 const core = await loadCore()
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -52,11 +52,8 @@ test('the window is a day unless told otherwise', async () => {
 })
 
 test('S5 every attempt carries it, the first included', async () => {
-  const { queue, server, clock } = await setup(content())
-  server.reply(503).reply(503)
-  const answer = queue.fetch(ORDERS, TEA)
-  await clock.advance(3_000)
-  expect((await answer).status).toBe(200)
+  const { answer, server } = await called([503, 503], { options: content(), init: TEA, forMs: 3_000 })
+  expect(answer.value?.status).toBe(200)
   const keys = sent(server)
   expect(keys).toHaveLength(3)
   expect(keys[0]).toMatch(HEX)
@@ -118,8 +115,7 @@ test('equal forms share a key, whatever boundary the platform drew', async () =>
 })
 
 test('Axios sends it on the first attempt, too', async () => {
-  const { server, api } = await axiosSetup('http', content())
-  server.reply(503)
+  const { server, api } = await axiosSetup('http', { ...content(), answers: [503] })
   await api.post('/orders', { item: 'tea', qty: 2 })
   await api.post('/orders', { qty: 2, item: 'tea' })
   const keys = keysOf(server)

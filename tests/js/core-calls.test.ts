@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Calls } from '../../js/core/calls.ts'
 import * as codes from '../../js/core/codes.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { type Fakes, ORDERS, setup } from './setup.ts'
 
 /** By number, the calls' names. */
@@ -67,7 +67,6 @@ test.each([
   ['delivered at once', [200], 27],
   ['delivered after a failure', [503, 200], 50],
 ] as const)('a task in a store, %s, takes so many calls of the core', async (_, statuses, most) => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
+  const { server, clock, queue } = await opened()
   expect((await callsOf({ queue, server, clock }, statuses)).length).toBeLessThanOrEqual(most)
 })

@@ -190,6 +190,38 @@ test.each<[what: string, headers: unknown, says: RegExp]>([
 type Row = readonly [what: string, call: () => unknown, error: typeof TypeError | typeof RangeError, says: RegExp]
 
 const wrong: readonly Row[] = [
+  ['status 99', () => core.evaluateRetryStatus(99, 'CLOSED', 0, 1), RangeError, /statusCode.*100.*599.*99/],
+  ['status 503.5', () => core.evaluateRetryStatus(503.5, 'CLOSED', 0, 1), RangeError, /statusCode.*503\.5/],
+  ['status as text', () => core.evaluateRetryStatus('503' as never, 'CLOSED', 0, 1), TypeError, /statusCode.*'503'/],
+  [
+    'an unknown circuit',
+    () => core.evaluateRetryStatus(503, 'AJAR' as never, 0, 1),
+    RangeError,
+    /circuitState.*'AJAR'/,
+  ],
+  ['retryCount -1', () => core.evaluateRetryStatus(503, 'CLOSED', -1, 1), RangeError, /retryCount.*-1/],
+  ['maxRetries 2^32', () => core.evaluateRetryStatus(503, 'CLOSED', 0, 2 ** 32), RangeError, /maxRetries.*4294967296/],
+  [
+    'codes out of range',
+    () => core.evaluateRetryStatus(503, 'CLOSED', 0, 1, [70_000]),
+    RangeError,
+    /retryableStatusCodes\[0\]/,
+  ],
+  ['attempt 0', () => core.calculateBackoffDelay({}, 0), RangeError, /attempt.*from 1.*got 0/],
+  ['attempt NaN', () => core.calculateBackoffDelay({}, Number.NaN), RangeError, /attempt.*NaN/],
+  ['attempt 2^32', () => core.calculateBackoffDelay({}, 2 ** 32), RangeError, /attempt/],
+  ['random 1', () => core.calculateBackoffDelay({}, 1, { random: 1 }), RangeError, /random.*got 1/],
+  ['random -0.1', () => core.calculateBackoffDelay({}, 1, { random: -0.1 }), RangeError, /random/],
+  [
+    'previousDelayMs -1',
+    () => core.calculateBackoffDelay({}, 1, { previousDelayMs: -1 }),
+    RangeError,
+    /previousDelayMs/,
+  ],
+  ['a wrong policy', () => core.calculateBackoffDelay({ maxAttempts: 0 }, 1), RangeError, /policy\.maxAttempts/],
+  ['an unknown policy option', () => core.calculateBackoffDelay({ tries: 1 } as never, 1), TypeError, /policy\.tries/],
+  ['a header that is no text', () => core.parseRetryAfter(30 as never, NOW), TypeError, /header/],
+  ['now NaN', () => core.parseRetryAfter('30', Number.NaN), RangeError, /now.*NaN/],
   ['phase 1', () => core.calculateBackoffDelay({}, 1, { phase: 1 }), RangeError, /^context\.phase: .*got 1/],
   ['phase as text', () => core.calculateBackoffDelay({}, 1, { phase: '0' as never }), TypeError, /^context\.phase/],
   ['an unknown context', () => core.calculateBackoffDelay({}, 1, { seed: 1 } as never), TypeError, /^context\.seed/],

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 import { wrapFetch } from '../../js/adapters/fetch.ts'
 import type { CredentialsRequest } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
-import { always, forApi, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { opened } from './durable-setup.ts'
+import { authOf, called, forApi, gaps, markOf, ORDERS, type Said, setup, throwing, watch } from './setup.ts'
 
 const REFRESH = { credentials: 'on-401' } as const
 const POST = { method: 'POST', body: 'tea', headers: { authorization: 'stale' } } as const
@@ -20,9 +20,6 @@ function giver(heard: CredentialsRequest[] = []) {
   }
 }
 
-const sentBy = ({ requests }: { readonly requests: readonly { readonly headers: Headers }[] }) =>
-  requests.map(({ headers }) => headers.get('authorization'))
-
 test.each<[what: string, policy: object, isAtOnce: boolean]>([
   ['at once', {}, true],
   ['after its wait where 401 is listed as well', { retryableStatusCodes: [401, 503] }, false],
@@ -30,12 +27,11 @@ test.each<[what: string, policy: object, isAtOnce: boolean]>([
   'S8 a first attempt refused with 401 is made once more with fresh credentials, %s',
   async (_what, policy, isAtOnce) => {
     const { heard, credentials } = giver()
-    const { queue, server, clock } = await setup({ credentials, policy })
-    server.reply(401).reply(201)
+    const { queue, server, clock } = await setup({ credentials, policy }, 401, 201)
     const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
     await clock.advance(1_000)
     expect((await answer).status).toBe(201)
-    expect(sentBy(server)).toEqual(['stale', 'fresh'])
+    expect(authOf(server)).toEqual(['stale', 'fresh'])
     expect(heard).toMatchObject([{ withheldHeaders: ['authorization'], unauthorized: isAtOnce }])
     expect(gaps(server)).toEqual([isAtOnce ? 0 : 1_000])
     const [first, second] = server.requests
@@ -46,8 +42,7 @@ test.each<[what: string, policy: object, isAtOnce: boolean]>([
 
 test('S8 a second 401 is the caller’s', async () => {
   const { heard, credentials } = giver()
-  const { queue, server, clock, events } = await setup({ credentials })
-  always(server, 401, 5)
+  const { queue, server, clock, events } = await setup({ credentials }, ...Array(5).fill(401))
   const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
   await clock.settle()
   expect((await answer).status).toBe(401)
@@ -63,8 +58,7 @@ test('S8 it counts as an attempt', async () => {
   server.reply(401).reply(503).reply(503).reply(200)
   const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
   await clock.advance(60_000)
-  expect((await answer).status).toBe(503)
-  expect(server.hits).toBe(3)
+  expect([(await answer).status, server.hits]).toEqual([503, 3])
 
   const { queue: single, server: asked } = await setup({ credentials: giver().credentials, policy: { maxAttempts: 1 } })
   asked.reply(401)
@@ -72,27 +66,27 @@ test('S8 it counts as an attempt', async () => {
   expect(asked.hits).toBe(1)
 })
 
-test('a transient failure after it is retried, with credentials, and a 401 then is the caller’s', async () => {
+test.each<[what: string, answers: Said[], status: number, questions: boolean[], options?: object, more?: object]>([
+  [
+    'a transient failure after it is retried, with credentials, and a 401 then is the caller’s',
+    [401, 503, 401, 200],
+    401,
+    [true, false],
+  ],
+  ['without the option the 401 is the caller’s', [401], 401, [], {}, POST],
+  // the server has refused it
+  ['what may not be repeated for lack of a key may be after a 401', [401, 503], 503, [true], { idempotency: false }],
+  ['a body over maxBodyBytes is not sent again', [401], 401, [], { maxBodyBytes: 2 }],
+])('%s', async (_what, answers, status, questions, more = {}, init = { ...POST, redrive: REFRESH }) => {
   const { heard, credentials } = giver()
-  const { queue, server, clock } = await setup({ credentials })
-  server.reply(401).reply(503).reply(401).reply(200)
-  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
-  await clock.advance(60_000)
-  expect((await answer).status).toBe(401)
-  expect(heard.map(({ unauthorized }) => unauthorized)).toEqual([true, false])
-})
-
-test('without the option the 401 is the caller’s', async () => {
-  const { heard, credentials } = giver()
-  const { queue, server } = await setup({ credentials })
-  server.reply(401)
-  expect((await queue.fetch(ORDERS, POST)).status).toBe(401)
-  expect([server.hits, heard]).toEqual([1, []])
+  const { answer, server } = await called(answers, { options: { credentials, ...more }, init, forMs: 60_000 })
+  expect(answer.value?.status).toBe(status)
+  expect(heard.map(({ unauthorized }) => unauthorized)).toEqual(questions)
+  expect(server.hits).toBe(Math.min(answers.length, 3))
 })
 
 test('without an entry of the origin it is too, and degraded says which is missing', async () => {
-  const { queue, server, events } = await setup()
-  server.reply(401)
+  const { queue, server, events } = await setup({}, 401)
   expect((await queue.fetch(ORDERS, { ...POST, redrive: REFRESH })).status).toBe(401)
   expect(server.hits).toBe(1)
   expect(events.of('degraded')).toMatchObject([
@@ -101,64 +95,42 @@ test('without an entry of the origin it is too, and degraded says which is missi
 })
 
 test.each<[what: string, give: () => never]>([
-  [
-    'throws',
-    () => {
-      throw new Error('no session')
-    },
-  ],
+  ['throws', throwing(new Error('no session'))],
   ['takes too long', () => new Promise(() => {}) as never],
 ])('where the entry %s the caller has its 401, and waits for nothing', async (_what, give) => {
-  const { queue, server, clock, events } = await setup({ credentials: forApi(give) })
-  server.reply(401)
+  const { queue, server, clock, events } = await setup({ credentials: forApi(give) }, 401)
   const call = watch(queue.fetch(ORDERS, { ...POST, redrive: REFRESH }))
   await clock.advance(5_000)
-  expect(call.value?.status).toBe(401)
-  expect(server.hits).toBe(1)
+  expect([call.value?.status, server.hits]).toEqual([401, 1])
   expect(events.of('degraded')).toMatchObject([{ code: 'credentials_failed' }])
 })
 
 test('what may not be repeated for lack of a key may be after a 401: the server has refused it', async () => {
-  const { queue, server, clock } = await setup({ credentials: giver().credentials, idempotency: false })
-  server.reply(401).reply(503)
+  const { queue, server, clock } = await setup({ credentials: giver().credentials, idempotency: false }, 401, 503)
   const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
   await clock.advance(60_000)
-  expect((await answer).status).toBe(503)
-  expect(server.hits).toBe(2)
-})
-
-test('a body over maxBodyBytes is not sent again', async () => {
-  const { heard, credentials } = giver()
-  const { queue, server } = await setup({ credentials, maxBodyBytes: 2 })
-  server.reply(401)
-  expect((await queue.fetch(ORDERS, { ...POST, redrive: REFRESH })).status).toBe(401)
-  expect([server.hits, heard]).toEqual([1, []])
+  expect([(await answer).status, server.hits]).toEqual([503, 2])
 })
 
 test('wrapFetch takes it as a default of its calls', async () => {
-  const { queue, server, clock } = await setup({ credentials: giver().credentials })
-  server.reply(401)
+  const { queue, server, clock } = await setup({ credentials: giver().credentials }, 401)
   const answer = wrapFetch(queue, REFRESH)(ORDERS, POST)
   await clock.settle()
-  expect((await answer).status).toBe(200)
-  expect(server.hits).toBe(2)
+  expect([(await answer).status, server.hits]).toEqual([200, 2])
 })
 
 test('S8 with a store: the attempt counts there, and a second 401 is the caller’s', async () => {
   const { heard, credentials } = giver()
-  const { open, server, clock, store } = world()
-  const { queue, events } = await open({ credentials })
-  server.reply(401).reply(200).reply(401).reply(401)
+  const { server, clock, store, queue, events } = await opened({ credentials }, 401, 200, 401, 401)
   const good = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
   await clock.advance(1_000)
   expect((await good).status).toBe(200)
-  expect(sentBy(server)).toEqual(['stale', 'fresh'])
+  expect(authOf(server)).toEqual(['stale', 'fresh'])
   const [taskId] = events.of('queued').map(({ task }) => task.taskId)
   expect(await store.get(taskId ?? '')).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 2, refunds: 0 })
 
   const bad = watch(queue.fetch(ORDERS, { ...POST, redrive: REFRESH }))
   await clock.advance(1_000)
-  expect(bad.value?.status).toBe(401)
-  expect(server.hits).toBe(4)
+  expect([bad.value?.status, server.hits]).toEqual([401, 4])
   expect(heard.map(({ unauthorized }) => unauthorized)).toEqual([true, true])
 })

@@ -2,9 +2,9 @@
 
 import { afterEach, expect, test, vi } from 'vitest'
 import type { CredentialsRequest } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { FakeBrowser, FakeTab } from './indexeddb/fake-locks.ts'
-import { always, forApi, ORDERS, setup, watch } from './setup.ts'
+import { always, authOf, forApi, ORDERS, setup, submitted, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea', headers: { authorization: 'stale' } } as const
 const ON_401 = { ...POST, redrive: { credentials: 'on-401' } } as const
@@ -35,8 +35,6 @@ function session(isHeld = false) {
 }
 
 const eight = <T>(make: (nth: number) => T): T[] => Array.from({ length: 8 }, (_, nth) => make(nth))
-const tokens = ({ requests }: { readonly requests: readonly { readonly headers: Headers }[] }) =>
-  requests.map(({ headers }) => headers.get('authorization'))
 
 test.each<[what: string, isHeld: boolean, urlOf: (nth: number) => string]>([
   ['while it is answered', true, () => ORDERS],
@@ -44,28 +42,25 @@ test.each<[what: string, isHeld: boolean, urlOf: (nth: number) => string]>([
   ['at eight URLs', true, (nth) => `${ORDERS}/${nth}`],
 ])('eight calls at once that meet 401 ask once: %s', async (_what, isHeld, urlOf) => {
   const { credentials, questions, answer } = session(isHeld)
-  const { queue, server, clock } = await setup({ credentials })
-  always(server, 401, 8)
+  const { queue, server, clock } = await setup({ credentials }, ...Array(8).fill(401))
   const answers = eight((nth) => queue.fetch(urlOf(nth), ON_401))
   await clock.settle()
   answer()
   await clock.settle()
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(eight(() => 200))
   expect(questions()).toEqual([true])
-  expect(tokens(server).slice(8)).toEqual(eight(() => 'fresh 1'))
+  expect(authOf(server).slice(8)).toEqual(eight(() => 'fresh 1'))
 })
 
 test.each([['in memory'], ['stored']])('eight enqueued tasks that meet 401 have one new token: %s', async (where) => {
   const { credentials, questions } = session()
-  const options = { credentials, concurrency: 8 }
-  const known = where === 'stored' ? world() : undefined
-  const { queue, events, server, clock } = known ? { ...known, ...(await known.open(options)) } : await setup(options)
-  always(server, 401, 8)
+  const open = where === 'stored' ? opened : setup
+  const { queue, events, server, clock } = await open({ credentials, concurrency: 8 }, ...Array(8).fill(401))
   await Promise.all(eight(() => queue.enqueue(ORDERS, POST)))
   await clock.advance(1_000)
   expect(events.of('succeeded')).toHaveLength(8)
   expect(questions().filter((isRefused) => isRefused)).toHaveLength(1)
-  expect(tokens(server).slice(8)).toEqual(eight(() => 'fresh 1'))
+  expect(authOf(server).slice(8)).toEqual(eight(() => 'fresh 1'))
 })
 
 test('eight enqueued tasks that start at once ask once', async () => {
@@ -80,9 +75,7 @@ test('eight enqueued tasks that start at once ask once', async () => {
 
 test('awaited calls and tasks together: the question after a 401 waits for the one before, and answers for all', async () => {
   const { credentials, questions, answer, waiting } = session(true)
-  const { queue, server, clock } = await setup({ credentials, concurrency: 8 })
-  await queue.enqueue(ORDERS, POST)
-  await clock.settle()
+  const { queue, server, clock } = await submitted([], { options: { credentials, concurrency: 8 }, init: POST })
   always(server, 401, 4)
   const calls = [1, 2, 3, 4].map(() => queue.fetch(ORDERS, ON_401))
   await clock.settle()
@@ -135,8 +128,7 @@ test.each([
 
 test('no answer is that of another principal, or of calls that carry other headers', async () => {
   const { credentials, asked } = session()
-  const { queue, server } = await setup({ credentials, principal: 'ann', durable: false })
-  always(server, 401, 2)
+  const { queue, server } = await setup({ credentials, principal: 'ann', durable: false }, 401, 401)
   const other = { ...ON_401, headers: { cookie: 'stale' } }
   const answers = [queue.fetch(ORDERS, ON_401), queue.fetch(ORDERS, other)]
   await Promise.all(answers)
@@ -176,8 +168,7 @@ test.each([
   ['all of them', [0, 1], true],
 ])('an abort of %s', async (_what, left, isOver) => {
   const { credentials, asked, answer } = session(true)
-  const { queue, server, clock } = await setup({ credentials })
-  always(server, 401, 2)
+  const { queue, clock } = await setup({ credentials }, 401, 401)
   const controllers = [new AbortController(), new AbortController()]
   const calls = controllers.map(({ signal }) => watch(queue.fetch(ORDERS, { ...ON_401, signal })))
   await clock.settle()

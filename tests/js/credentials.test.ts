@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest'
-import { always, forApi, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
-
-const authOf = (requests: readonly { headers: Headers }[]) =>
-  requests.map(({ headers }) => headers.get('authorization'))
+import { always, authOf, called, forApi, gaps, markOf, ORDERS, setup, submitted, throwing, watch } from './setup.ts'
 
 test('credentials are asked before every retry, laid over the caller’s headers, and not before attempt 1', async () => {
   let asked = 0
@@ -12,17 +9,12 @@ test('credentials are asked before every retry, laid over the caller’s headers
   const answer = queue.fetch(ORDERS, { headers })
   await clock.advance(3_000)
   await answer
-  expect(authOf(server.requests)).toEqual(['Bearer caller', 'Bearer 1', 'Bearer 2'])
+  expect(authOf(server)).toEqual(['Bearer caller', 'Bearer 1', 'Bearer 2'])
   expect(server.requests.map((request) => request.headers.get('x-own'))).toEqual(['a', 'a', 'a'])
 })
 
 test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>([
-  [
-    'throws',
-    () => {
-      throw new Error('no session')
-    },
-  ],
+  ['throws', throwing(new Error('no session'))],
   ['rejects', () => Promise.reject(new Error('no session'))],
   ['returns a bad header', () => ({ 'bad name': 'no session' })],
   ['returns nothing', () => undefined as unknown as HeadersInit],
@@ -60,8 +52,7 @@ test('a task whose credentials fail is asked about with pauses, also by a policy
 })
 
 test('S8 beforeAttempt says no: the task ends vetoed and the caller has the last answer', async () => {
-  const { queue, server, clock } = await setup({ beforeAttempt: () => false })
-  server.reply(503, {}, 'the first')
+  const { queue, server, clock } = await setup({ beforeAttempt: () => false }, [503, {}, 'the first'])
   const answer = queue.fetch(ORDERS)
   await clock.advance(1_000)
   const response = await answer
@@ -75,27 +66,15 @@ test.each<[what: string, beforeAttempt: () => boolean | Promise<boolean>]>([
   ['a promise of true', async () => true],
   ['nothing', () => undefined as unknown as boolean],
 ])('beforeAttempt says %s: the attempt is made', async (_what, beforeAttempt) => {
-  const { queue, server, clock } = await setup({ beforeAttempt })
-  server.reply(503)
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(1_000)
-  expect((await answer).status).toBe(200)
+  const { answer } = await called([503], { options: { beforeAttempt }, forMs: 1_000 })
+  expect(answer.value?.status).toBe(200)
 })
 
 test.each<[what: string, beforeAttempt: () => boolean | Promise<boolean>, message: RegExp]>([
-  [
-    'throws',
-    () => {
-      throw new Error('boom')
-    },
-    /boom/,
-  ],
+  ['throws', throwing(new Error('boom')), /boom/],
   ['takes longer than 5 s', () => new Promise(() => {}), /5000 ms/],
 ])('beforeAttempt %s: reported once, the attempt is made', async (_what, beforeAttempt, message) => {
-  const { queue, server, clock, events } = await setup({ beforeAttempt })
-  always(server, 503, 2)
-  await queue.enqueue(ORDERS)
-  await clock.advance(30_000)
+  const { server, events } = await submitted([503, 503], { options: { beforeAttempt }, forMs: 30_000 })
   expect(server.hits).toBe(3)
   expect(events.of('degraded')).toMatchObject([{ code: 'hook_threw', message: expect.stringMatching(message) }])
 })
@@ -114,13 +93,12 @@ test('a 401 to a replay asks again once, at once, saying so, and costs no attemp
   await clock.advance(1_000)
   expect((await answer).status).toBe(200)
   expect(asked).toEqual([false, true])
-  expect(authOf(server.requests)).toEqual([null, 'stale', 'fresh'])
+  expect(authOf(server)).toEqual([null, 'stale', 'fresh'])
   expect(gaps(server)).toEqual([1_000, 0])
 })
 
 test('a second 401 parks the task, says so, and resume of its own origin lets it try again', async () => {
-  const { queue, server, clock, events } = await setup({ credentials: forApi(() => ({})) })
-  always(server, 401, 2)
+  const { queue, server, clock, events } = await setup({ credentials: forApi(() => ({})) }, 401, 401)
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.advance(600_000)
   expect(server.hits).toBe(2)
@@ -135,8 +113,7 @@ test('a second 401 parks the task, says so, and resume of its own origin lets it
 })
 
 test('L1 a caller does not wait for a login longer than waitMs: it gets the 401', async () => {
-  const { queue, server, clock } = await setup({ credentials: forApi(() => ({})) })
-  server.reply(503).reply(401).reply(401)
+  const { queue, clock } = await setup({ credentials: forApi(() => ({})) }, 503, 401, 401)
   const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 10_000 } }))
   await clock.advance(10_001)
   expect(answer.value?.status).toBe(401)

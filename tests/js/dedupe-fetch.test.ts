@@ -8,20 +8,22 @@ import { retryInterceptor } from '../../js/adapters/undici.ts'
 import { instantiate } from '../../js/core/file.ts'
 import type { Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
-import { IdempotencyConflictError, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { IdempotencyConflictError, RetryQueue } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { ADAPTERS, type AdapterName, setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
 import { chunks } from './chunks.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import {
+  called,
   closeNow,
   type Fakes,
   markOf,
   ORDERS,
   PLAIN_CURVE,
   setup,
+  submitted,
   type Watched,
   watch,
   withoutDigest,
@@ -85,11 +87,6 @@ async function bothIn(place: string, fetch?: typeof globalThis.fetch) {
   const second = watch(queue.fetch(ORDERS, post({ waitMs: 60_000 }, { signal: leaveToo.signal })))
   await clock.settle()
   return { queue, server, clock, first, second, leave, leaveToo }
-}
-
-async function opened(options?: RetryQueueOptions) {
-  const here = world()
-  return { ...here, ...(await here.open(options)) }
 }
 
 const LEFT = new Error('left')
@@ -178,10 +175,7 @@ test("'defer' under the key of a live task: 202 with that task’s id", async ()
 })
 
 test('S22 a call that joins an enqueued task, for which nobody waits, reads its answer', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(503).reply(200, {}, 'done')
-  const { taskId } = await queue.enqueue(ORDERS, post())
-  await clock.settle()
+  const { taskId, queue, clock } = await submitted([503, 503, [200, {}, 'done']], { init: post() })
   const answer = watch(queue.fetch(ORDERS, post()))
   await clock.advance(1_000)
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
@@ -190,10 +184,7 @@ test('S22 a call that joins an enqueued task, for which nobody waits, reads its 
 })
 
 test('a success of its own attempt is its answer, and the task goes on', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(200, {}, 'own')
-  const first = watch(queue.fetch(ORDERS, post()))
-  await clock.settle()
+  const { answer: first, queue, clock } = await called([503, [200, {}, 'own']], { init: post() })
   expect(await (await queue.fetch(ORDERS, post())).text()).toBe('own')
   await clock.advance(1_000)
   expect(first.value?.status).toBe(200)
@@ -211,8 +202,7 @@ test('while its origin is held it is not sent at all and gets what the task gets
 })
 
 test('not sent, and longer than its waitMs: an error says so, typed', async () => {
-  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
-  server.reply(503, { 'retry-after': '10' })
+  const { queue, clock } = await setup({ holdFirstAttempts: true }, [503, { 'retry-after': '10' }])
   const first = watch(queue.fetch(ORDERS, post()))
   await clock.settle()
   const second = watch(queue.fetch(ORDERS, post({ waitMs: 1_000 })))
@@ -223,8 +213,7 @@ test('not sent, and longer than its waitMs: an error says so, typed', async () =
 })
 
 test('three at once, none of which was a task before: one task, three answers', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(503).reply(503).reply(200, {}, 'done')
+  const { queue, server, clock } = await setup({}, 503, 503, 503, [200, {}, 'done'])
   const calls = Array.from({ length: 3 }, () => watch(queue.fetch(ORDERS, post())))
   await clock.advance(1_000)
   expect(await Promise.all(calls.map(({ value }) => value?.text()))).toEqual(['done', 'done', 'done'])

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import type { TaskOptions } from '../../js/index.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
 import { NO_GATES, ORDERS, setup, watch } from './setup.ts'
 
 const post = (redrive: TaskOptions = {}) =>
@@ -13,14 +13,8 @@ const keys = (requests: readonly { readonly headers: Headers }[]) =>
   new Set(requests.map(({ headers }) => headers.get('idempotency-key'))).size
 
 const places = [
-  ['in memory', () => setup()],
-  [
-    'in a store',
-    async () => {
-      const { open, server, clock } = world()
-      return { ...(await open()), server, clock }
-    },
-  ],
+  ['in memory', setup],
+  ['in a store', opened],
 ] as const
 
 describe.each(places)('%s', (_, make) => {
@@ -235,8 +229,7 @@ test('S5 close() waits for an attempt that becomes a task meanwhile', async () =
 test('S1 two calls of one key are one task: what the second attempt brings is dropped', async () => {
   const dropped: number[] = []
   const give: ((response: Response) => void)[] = []
-  const { open, clock } = world()
-  const { queue } = await open({ fetch: () => new Promise<Response>((resolve) => give.push(resolve)) })
+  const { clock, queue } = await opened({ fetch: () => new Promise<Response>((resolve) => give.push(resolve)) })
   const calls = [1, 2].map(() => queue.fetch(ORDERS, post({ idempotencyKey: 'order-1' })))
   const ids = (await at(clock, 2_000, Promise.all(calls))).map(({ headers }) => headers.get('redrive-task-id'))
   expect(new Set(ids).size).toBe(1)
@@ -248,8 +241,7 @@ test('S1 two calls of one key are one task: what the second attempt brings is dr
 })
 
 test('stored before it is sent, a call to a hung server has its 202 as soon', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open({ persist: 'before-send' })
+  const { server, clock, queue } = await opened({ persist: 'before-send' })
   const release = server.hang()
   const response = watch(queue.fetch(ORDERS, post()))
   await clock.advance(1_900)
@@ -283,8 +275,7 @@ test('Axios: the 202 comes as soon, and the late answer counts', async () => {
 })
 
 test('a call that a full queue cannot keep waits for its answer', async () => {
-  const { queue, server, clock } = await setup({ capacity: 1 })
-  server.reply(503)
+  const { queue, server, clock } = await setup({ capacity: 1 }, 503)
   await queue.fetch(ORDERS, post())
   queue.pause()
   const release = server.hang()

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
-import type { RetryQueueOptions, TaskOptions } from '../../js/index.ts'
-import { withMethods, world } from './durable-setup.ts'
+import type { TaskOptions } from '../../js/index.ts'
+import { opened, withMethods, world } from './durable-setup.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
 const DEFER = { redrive: { mode: 'defer' } } as const
 
 test.each([200, 204, 301, 400, 404, 409, 422, 500])('a first answer of %i is returned as it is', async (status) => {
-  const { queue, server, events } = await setup()
-  server.reply(status, { location: 'https://api.test/x', 'x-own': 'yes' })
+  const { queue, events } = await setup({}, [status, { location: 'https://api.test/x', 'x-own': 'yes' }])
   const response = await queue.fetch(ORDERS, { method: 'POST', redirect: 'manual', ...DEFER })
   expect(response.status).toBe(status)
   expect(response.headers.get('x-own')).toBe('yes')
@@ -15,8 +14,7 @@ test.each([200, 204, 301, 400, 404, 409, 422, 500])('a first answer of %i is ret
 })
 
 test('after a retryable failure the caller has 202 Accepted at once, naming the task', async () => {
-  const { queue, server, events } = await setup()
-  server.reply(503)
+  const { queue, events } = await setup({}, 503)
   const response = await queue.fetch(ORDERS, { method: 'POST', ...DEFER })
   const [queued] = events.of('queued')
   expect(response.status).toBe(202)
@@ -49,8 +47,7 @@ test('the 202 says where the task is kept: in the store, or in memory where the 
 })
 
 test('the 202 carries the caller’s own trace id', async () => {
-  const { queue, server } = await setup()
-  server.reply(503)
+  const { queue } = await setup({}, 503)
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
   const response = await queue.fetch(ORDERS, { method: 'POST', headers, ...DEFER })
@@ -58,8 +55,7 @@ test('the 202 carries the caller’s own trace id', async () => {
 })
 
 test('the task goes on, however long it takes, and its result can be asked for', async () => {
-  const { queue, server, clock } = await setup({ policy: { maxAttempts: 8, maxDelayMs: 60_000 } })
-  always(server, 503, 7)
+  const { queue, clock } = await setup({ policy: { maxAttempts: 8, maxDelayMs: 60_000 } }, ...Array(7).fill(503))
   const { taskId } = (await (
     await queue.fetch(ORDERS, { ...DEFER, redrive: { mode: 'defer', waitMs: 1 } })
   ).json()) as {
@@ -71,13 +67,11 @@ test('the task goes on, however long it takes, and its result can be asked for',
 })
 
 test('an origin that asked to wait gets deferred calls later: 202 without an attempt', async () => {
-  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
-  server.reply(503, { 'retry-after': '10' })
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true }, [503, { 'retry-after': '10' }])
   await queue.fetch(ORDERS, DEFER)
   const response = watch(queue.fetch(ORDERS, DEFER))
   await clock.settle()
-  expect(response.value?.status).toBe(202)
-  expect(server.hits).toBe(1)
+  expect([response.value?.status, server.hits]).toEqual([202, 1])
   await clock.advance(12_000)
   expect(server.hits).toBe(3)
 })
@@ -109,9 +103,3 @@ test.for(['memory', 'a store'] as const)(
     expect(cancelled).toEqual(['body'])
   },
 )
-
-async function opened(options: RetryQueueOptions) {
-  const { open, clock } = world()
-  const { queue } = await open(options)
-  return { queue, clock }
-}

@@ -4,7 +4,7 @@ import axios, { type AxiosAdapter } from 'axios'
 import { expect, onTestFinished, test } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { CircuitOpenError, QueueClosedError, type RetryQueueOptions } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { always, type Fakes, markOf, ORDERS, setup } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
@@ -12,10 +12,7 @@ const ONCE = { redrive: { policy: { maxAttempts: 1 } } } as const
 const POST = { method: 'POST', body: 'tea' } as const
 type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
 const inMemory = (options: RetryQueueOptions = {}) => setup({ breaker: {}, retryBudget: {}, ...options })
-const stored = async (options: RetryQueueOptions = {}) => {
-  const made = world()
-  return { ...made, ...(await made.open({ breaker: {}, retryBudget: {}, ...options })) }
-}
+const stored = (options: RetryQueueOptions = {}) => opened({ breaker: {}, retryBudget: {}, ...options })
 const PLACES: readonly (readonly [string, (options?: RetryQueueOptions) => Promise<Queues>])[] = [
   ['in memory', inMemory],
   ['with a store', stored],

@@ -9,7 +9,7 @@ import { SettledElsewhereError } from '../../js/index.ts'
 import { ANSWERED, answer } from '../../js/tasks/callers.ts'
 import type { Task } from '../../js/tasks/task.ts'
 import { fakeClock } from '../../js/testing.ts'
-import { withMethods, world } from './durable-setup.ts'
+import { opened, withMethods, world } from './durable-setup.ts'
 import { deferred, markOf, ORDERS, watch } from './setup.ts'
 import { claimOf } from './store-contract/kit.ts'
 
@@ -39,9 +39,7 @@ async function claimAway(store: TaskStore, owner = 'other') {
 const success = { responseStatus: 201, errorMessage: null, startedAt: 0, durationMs: 1, attemptNumber: 2, decision: '' }
 
 test('S22 a task that another process ended while this one was frozen rejects its caller with SettledElsewhereError', async () => {
-  const { open, server, clock, store } = world()
-  const { queue } = await open()
-  server.reply(503)
+  const { clock, store, queue } = await opened({}, 503)
   const answer = watch(queue.fetch(ORDERS, POST))
   await clock.settle()
   queue.pause()
@@ -59,9 +57,7 @@ test('S22 a task that another process ended while this one was frozen rejects it
 })
 
 test('S8 a caller whose time is up gets its last answer, and the task does not go on behind its back', async () => {
-  const { open, server, clock, store } = world()
-  const { queue, events } = await open()
-  server.reply(503)
+  const { server, clock, store, queue, events } = await opened({}, 503)
   const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 10_000 } }))
   await clock.settle()
   queue.pause()
@@ -83,8 +79,7 @@ test('S22 what comes for a caller who was answered already is dropped, and not g
 })
 
 test('S8 an abort by the caller rejects with its reason at once and cancels the stored task', async () => {
-  const { open, server, clock, store } = world()
-  const { queue, events } = await open()
+  const { server, clock, store, queue, events } = await opened()
   const controller = new AbortController()
   server.reply(503)
   const answer = watch(queue.fetch(ORDERS, { ...POST, signal: controller.signal }))
@@ -133,8 +128,7 @@ test('S6 a key that another process has stored for another URL is refused, and t
 })
 
 test('a failed call under a key that waits in the store joins its task', async () => {
-  const { open, server, clock, store } = world()
-  const { queue } = await open()
+  const { server, clock, store, queue } = await opened()
   queue.pause()
   const redrive = { idempotencyKey: 'order-1' }
   await queue.enqueue(ORDERS, { ...POST, redrive })
@@ -148,28 +142,13 @@ test('a failed call under a key that waits in the store joins its task', async (
 })
 
 test('S17 a full store refuses the new one with a typed error, and a failed call gets its own answer', async () => {
-  const { open, server } = world()
-  const { queue, events } = await open({ capacity: 1 })
+  const { server, queue, events } = await opened({ capacity: 1 })
   queue.pause()
   await queue.enqueue(ORDERS, POST)
   await expect(queue.enqueue(ORDERS, POST)).rejects.toMatchObject({ code: 'QUEUE_FULL' })
   server.reply(503)
   expect((await queue.fetch(ORDERS, POST)).status).toBe(503)
   expect(events.of('degraded')).toMatchObject([{ code: 'storage_full' }])
-})
-
-test('L5 close gives back what runs and was handed over, and leaves it in the store', async () => {
-  const { open, close, server, clock, store } = world()
-  const first = await open()
-  server.hang()
-  await first.queue.enqueue(ORDERS, POST)
-  await clock.settle()
-  await close(first)
-  expect(await store.counts()).toMatchObject({ pending: 1, inFlight: 0 })
-  const { queue } = await open()
-  await clock.settle()
-  expect(server.hits).toBe(2)
-  expect((await queue.list({ status: 'SUCCEEDED' })).tasks).toMatchObject([{ attemptNumber: 1 }])
 })
 
 test('S9 one answer holds the tasks of other processes for maxLaneHoldMs, and its own task in full', async () => {
@@ -260,8 +239,7 @@ test.each([
 ] as const)(
   'S6 a fetch under the key of a stored task that has ended is sent: persist %s, after %i, orderKey %s',
   async (persist, status, orderKey) => {
-    const { open, server, clock } = world()
-    const { queue } = await open({ persist })
+    const { server, clock, queue } = await opened({ persist })
     const of = { idempotencyKey: 'k', policy: { maxAttempts: 2 }, ...(orderKey && { orderKey }) }
     const init = { method: 'POST', body: 'tea', redrive: of }
     if (status === 503) server.reply(503).reply(503)

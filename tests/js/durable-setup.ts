@@ -4,7 +4,7 @@ import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
-import { closeNow, type Events, heard, NO_GATES, PLAIN_CURVE } from './setup.ts'
+import { closeNow, type Events, heard, NO_GATES, PLAIN_CURVE, type Said, script } from './setup.ts'
 
 export interface Process {
   readonly queue: RetryQueue
@@ -28,6 +28,25 @@ export function withMethods(store: TaskStore, own: Partial<TaskStore>): TaskStor
       return typeof value === 'function' ? value.bind(store) : value
     },
   })
+}
+
+/** A world whose store fails with `error` while there is one, where its method is one of those. */
+export function faulty(
+  methods: RegExp = /^(enqueue|turn|counts)$/,
+  own: (store: TaskStore) => Partial<TaskStore> = () => ({}),
+): World & { error: unknown } {
+  const fault = { error: undefined as unknown }
+  const it = world((store) => {
+    const whole = withMethods(store, own(store))
+    return new Proxy<TaskStore>(whole, {
+      get(_, name) {
+        const value: unknown = Reflect.get(whole, name)
+        const isHit = fault.error !== undefined && typeof value === 'function' && methods.test(String(name))
+        return isHit ? () => Promise.reject(fault.error) : value
+      },
+    })
+  })
+  return Object.assign(fault, it)
 }
 
 let seed = 0n
@@ -59,4 +78,11 @@ export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store
     },
     close: ({ queue }) => closeNow(queue, clock),
   }
+}
+
+/** One process of a world, whose server gives `answers`. */
+export async function opened(options?: RetryQueueOptions, ...answers: readonly Said[]): Promise<World & Process> {
+  const made = world()
+  script(made.server, answers)
+  return { ...made, ...(await made.open(options)) }
 }

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import type { MemoryStore } from '../../js/stores/memory.ts'
-import { withMethods, world } from './durable-setup.ts'
+import { opened, withMethods, world } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -59,8 +59,7 @@ test('S12 a request kept for its credentials is let go of once another process h
 })
 
 test('a call that was sent under the key of a task that is done gets its own answer', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
+  const { server, clock, queue } = await opened()
   const redrive = { idempotencyKey: 'order-1' }
   await queue.enqueue(ORDERS, { ...POST, redrive })
   await clock.settle()
@@ -71,9 +70,7 @@ test('a call that was sent under the key of a task that is done gets its own ans
 })
 
 test('S8 a dead letter that goes back is not sent after its expiresAt', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
-  server.reply(400)
+  const { server, clock, queue } = await opened({}, 400)
   const expiresAt = clock.now() + 10_000
   const { taskId } = await queue.enqueue(ORDERS, { ...POST, redrive: { expiresAt } })
   await clock.advance(10_001)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { RetryQueue } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
 import { closeNow, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -31,8 +31,7 @@ test('idle of a queue that was just made waits for what an earlier process has l
 })
 
 test('a task of a paused origin keeps the queue from being idle', async () => {
-  const { open, clock, server } = world()
-  const { queue, events } = await open()
+  const { clock, server, queue, events } = await opened()
   queue.pause({ origin })
   await queue.enqueue(ORDERS, POST)
   await clock.settle()
@@ -42,8 +41,7 @@ test('a task of a paused origin keeps the queue from being idle', async () => {
   expect(events.names(true)).not.toContain('idle')
   queue.resume({ origin })
   await clock.settle()
-  expect(idle.state).toBe('resolved')
-  expect(server.hits).toBe(1)
+  expect([idle.state, server.hits]).toEqual(['resolved', 1])
 })
 
 test('idle callers are let go by close, whatever stays in the store', async () => {
@@ -60,9 +58,7 @@ test('idle callers are let go by close, whatever stays in the store', async () =
 })
 
 test('stats show what purge and redrive have done as soon as they have', async () => {
-  const { open, clock, server } = world()
-  const { queue } = await open()
-  server.reply(400).reply(400)
+  const { clock, queue } = await opened({}, 400, 400)
   await queue.enqueue(ORDERS, POST)
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.settle()
@@ -75,9 +71,7 @@ test('stats show what purge and redrive have done as soon as they have', async (
 })
 
 test('a redriven task is queued once more, and not resumed, in the process that put it back', async () => {
-  const { open, clock, server } = world()
-  const { queue, events } = await open()
-  server.reply(400)
+  const { clock, queue, events } = await opened({}, 400)
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.settle()
   await queue.deadLetters.redrive(taskId)
@@ -99,24 +93,8 @@ test('a task that is taken up shows that it has a body', async () => {
   expect(events.of('attempt')[0]?.task.bodyRef).toBe('inline')
 })
 
-test('when everybody has been answered no timer is left', async () => {
-  const { open, clock, server } = world()
-  const { queue } = await open()
-  server.reply(503)
-  const answer = watch(queue.fetch(ORDERS, POST))
-  await clock.advance(1_000)
-  expect(answer.value?.status).toBe(200)
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  const outcome = watch(queue.result(taskId))
-  await clock.settle()
-  expect(outcome.value?.task.status).toBe('SUCCEEDED')
-  expect(clock.timers).toBe(0)
-})
-
 test('a caller who waits again after a while is at home again', async () => {
-  const { open, clock, server, store } = world()
-  const { queue } = await open()
-  server.reply(503)
+  const { clock, server, store, queue } = await opened({}, 503)
   const first = watch(queue.fetch(ORDERS, POST))
   await clock.advance(1_000)
   expect(first.state).toBe('resolved')
@@ -130,9 +108,7 @@ test('a caller who waits again after a while is at home again', async () => {
 })
 
 test('a stored dead letter that goes back ends at `expiresAt`, though its budget was over first', async () => {
-  const { open, store, server, clock } = world()
-  const { queue } = await open()
-  server.reply(400)
+  const { store, clock, queue } = await opened({}, 400)
   const expiresAt = clock.now() + 90_000
   const redrive = { expiresAt, policy: { totalBudgetMs: 60_000 } }
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', redrive })

@@ -1,7 +1,7 @@
 /** A queue with a store: what waits is in the store, and what was accepted outlives the queue that took it. */
 
 import { expect, test } from 'vitest'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -25,9 +25,7 @@ test('S1 what was enqueued is delivered by the next process', async () => {
 })
 
 test('the caller of a first attempt that failed gets the answer of the retry, which the store has granted', async () => {
-  const { open, server, clock, store } = world()
-  const { queue, events } = await open()
-  server.reply(503).reply(201)
+  const { server, clock, store, queue, events } = await opened({}, 503, 201)
   const answer = watch(queue.fetch(ORDERS, POST))
   await clock.settle()
   expect(await store.counts()).toMatchObject({ pending: 1 })
@@ -40,11 +38,9 @@ test('the caller of a first attempt that failed gets the answer of the retry, wh
 })
 
 test('before-send: the first attempt is a stored one, and its caller gets its answer', async () => {
-  const { open, server, store } = world()
-  const { queue, events } = await open({ persist: 'before-send' })
+  const { server, store, queue, events } = await opened({ persist: 'before-send' })
   const response = await queue.fetch(ORDERS, POST)
-  expect(response.status).toBe(200)
-  expect(server.hits).toBe(1)
+  expect([response.status, server.hits]).toEqual([200, 1])
   expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
   expect(await store.counts()).toMatchObject({ succeeded: 1 })
 })

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import type { EnqueueInit } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
-import { always, gaps, ORDERS, setup } from './setup.ts'
+import { opened } from './durable-setup.ts'
+import { gaps, ORDERS, setup } from './setup.ts'
 
 test('the receipt names task, key and durability, and the first attempt is the queue’s', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(503).reply(200, {}, 'done')
+  const { queue, server, clock, events } = await setup({}, 503, [200, {}, 'done'])
   const receipt = await queue.enqueue(ORDERS, { method: 'POST', body: 'x' })
   expect(receipt).toEqual({
     taskId: expect.stringMatching(/^[\da-f-]{36}$/),
@@ -27,8 +26,7 @@ test('a safe method has no key in its receipt', async () => {
 })
 
 test('an enqueued call is tried again like any other, far beyond waitMs', async () => {
-  const { queue, server, clock } = await setup({ policy: { initialDelayMs: 30_000 } })
-  always(server, 503, 3)
+  const { queue, server, clock } = await setup({ policy: { initialDelayMs: 30_000 } }, 503, 503, 503)
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', redrive: { waitMs: 1 } })
   await clock.advance(210_000)
   expect(gaps(server)).toEqual([30_000, 60_000, 120_000])
@@ -36,21 +34,12 @@ test('an enqueued call is tried again like any other, far beyond waitMs', async 
 })
 
 test('an unsafe call without a key is sent, once', async () => {
-  const { queue, server, clock } = await setup({ idempotency: false })
-  server.reply(503)
+  const { queue, server, clock } = await setup({ idempotency: false }, 503)
   const { taskId, idempotencyKey } = await queue.enqueue(ORDERS, { method: 'POST' })
   await clock.advance(10_000)
   expect(idempotencyKey).toBeNull()
   expect(server.hits).toBe(1)
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'not_retryable' })
-})
-
-test('a refusal is a dead letter: nobody else holds the call', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(404)
-  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST' })
-  await clock.settle()
-  expect((await queue.deadLetters.list()).tasks).toMatchObject([{ taskId, reason: 'not_retryable' }])
 })
 
 test.each<[what: string, input: string, init: object]>([
@@ -82,14 +71,9 @@ test('an aborted signal refuses the call before it is queued', async () => {
   expect(events.names()).toEqual([])
 })
 
-const stored = async () => {
-  const here = world()
-  return { ...here, ...(await here.open()) }
-}
-
 test.each([
   ['in memory', setup],
-  ['in a store', stored],
+  ['in a store', opened],
 ])('S8 a task %s whose expiresAt has passed ends without an attempt', async (_where, open) => {
   const { queue, server, clock } = await open()
   const { taskId } = await queue.enqueue(ORDERS, { redrive: { expiresAt: clock.now() - 1 } })
@@ -132,8 +116,7 @@ test.each<
 })
 
 test('json is sent as it was when it was given', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503)
+  const { queue, server, clock } = await setup({}, 503)
   const json = { sku: 1 }
   const enqueued = queue.enqueue(ORDERS, { json })
   json.sku = 2

@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest'
 import { scriptedServer } from '../../js/testing.ts'
-import { always, ORDERS, setup, watch } from './setup.ts'
+import { always, called, ORDERS, setup, throwing, watch } from './setup.ts'
 
 test('per task: queued, retry and attempt in turn, and one end', async () => {
-  const { queue, server, clock, events } = await setup()
-  always(server, 503, 3)
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(7_000)
-  await answer
+  const { events } = await called([503, 503, 503], { forMs: 7_000 })
   expect(events.names()).toEqual(['queued', ...Array(3).fill(['retry', 'attempt']).flat(), 'succeeded'])
   expect(events.of('attempt').map(({ context }) => context.attemptNumber)).toEqual([2, 3, 4])
   expect(events.of('retry').map(({ delayMs }) => delayMs)).toEqual([1_000, 2_000, 4_000])
@@ -26,8 +22,7 @@ test.each<[name: string, statuses: number[]]>([
 })
 
 test('queued is told before a deferring caller has its 202', async () => {
-  const { queue, server, events } = await setup()
-  server.reply(503)
+  const { queue, events } = await setup({}, 503)
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   events.note('answered')
   expect(events.names()).toEqual(['queued', 'retry', 'answered'])
@@ -65,12 +60,9 @@ test('each event carries the task as it then was', async () => {
 })
 
 test('succeeded carries a response of its own: reading it takes nothing from the caller', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(503).reply(200, {}, 'done')
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(1_000)
+  const { answer, events } = await called([503, [200, {}, 'done']], { forMs: 1_000 })
   expect(await events.of('succeeded')[0]?.response?.text()).toBe('done')
-  expect(await (await answer).text()).toBe('done')
+  expect(await answer.value?.text()).toBe('done')
 })
 
 test('idle is told when the last task has ended', async () => {
@@ -103,12 +95,7 @@ test('what on returned takes the listener back, and none of the same function', 
 })
 
 test.each<[what: string, listener: () => unknown]>([
-  [
-    'throws',
-    () => {
-      throw new Error('boom')
-    },
-  ],
+  ['throws', throwing(new Error('boom'))],
   ['rejects', () => Promise.reject(new Error('boom'))],
 ])('a listener that %s is reported once and breaks nothing', async (_what, listener) => {
   const { queue, server, clock, events } = await setup()

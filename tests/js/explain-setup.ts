@@ -1,18 +1,15 @@
 /** What the tests of explain() share: a task, and its decisions as lines, as data, or the last alone. */
 
 import type { Decision, RetryQueueOptions } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { type Fakes, ORDERS, setup, stub } from './setup.ts'
 
 /** A queue in memory, or a process on a store. */
-export type Stage = Pick<Fakes, 'queue' | 'server' | 'clock'>
+export type Stage = Fakes
 
 export const KINDS: Readonly<Record<'memory' | 'a store', (options?: RetryQueueOptions) => Promise<Stage>>> = {
   memory: setup,
-  'a store': async (options) => {
-    const { open, server, clock } = world()
-    return { ...(await open(options)), server, clock }
-  },
+  'a store': opened,
 }
 
 export const POST = { method: 'POST', body: 'tea' } as const

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { fastForward, reset, toHaveBeenRetried, withFakeServer } from '../../js/testing.ts'
-import { always, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { always, called, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
 
 expect.extend({ toHaveBeenRetried })
 
@@ -119,10 +119,7 @@ test('a reset queue knows no circuit, hold, pause, dead letter or task of the te
 })
 
 test('an attempt in flight ends with a reset', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).hang()
-  const answer = watch(queue.fetch(ORDERS))
-  await clock.advance(1_000)
+  const { answer, queue, server, clock } = await called([503, 'hangs'], { forMs: 1_000 })
   await reset(queue)
   await clock.settle()
   expect([answer.error, server.requests[1]?.signal.aborted]).toMatchObject([{ name: 'AbortError' }, true])

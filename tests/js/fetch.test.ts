@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { always, called, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 
 test('a call that succeeds at once makes no task, no event and no timer', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(201, { 'x-made': 'yes' }, 'made')
+  const { queue, clock, events } = await setup({}, [201, { 'x-made': 'yes' }, 'made'])
   const response = await queue.fetch(ORDERS, { method: 'POST', body: 'x' })
   expect(response.status).toBe(201)
   expect(await response.text()).toBe('made')
@@ -15,37 +14,23 @@ test('a call that succeeds at once makes no task, no event and no timer', async 
 })
 
 test('fetch may be taken off its queue, as a client that asks for a fetch does', async () => {
-  const { queue, server } = await setup()
-  server.reply(201)
+  const { queue } = await setup({}, 201)
   const client = { fetch: queue.fetch }
   expect((await client.fetch(ORDERS)).status).toBe(201)
 })
 
 test.each([408, 429, 502, 503, 504])('a %i is tried again and the caller gets its answer', async (status) => {
-  const { queue, server, clock } = await setup()
-  server.reply(status).reply(200, {}, 'done')
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(2_000)
-  const response = await answer
+  const { answer } = await called([status, [200, {}, 'done']], { forMs: 2_000 })
+  const response = answer.value as Response
   expect(response.status).toBe(200)
   expect(response.bodyUsed).toBe(false)
   expect(await response.text()).toBe('done')
 })
 
-test('a lost connection is tried again', async () => {
-  const { queue, server, clock } = await setup()
-  server.fail().fail().reply(200)
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(3_000)
-  expect((await answer).status).toBe(200)
-  expect(gaps(server)).toEqual([1_000, 2_000])
-})
-
 test.each([200, 204, 304, 400, 401, 403, 404, 409, 410, 422, 500, 501])(
   'a %i is the caller’s at once, without a task',
   async (status) => {
-    const { queue, server, events } = await setup()
-    server.reply(status)
+    const { queue, server, events } = await setup({}, status)
     const response = await queue.fetch(ORDERS)
     expect(response.status).toBe(status)
     expect(markOf(response)).toBeUndefined()
@@ -55,11 +40,8 @@ test.each([200, 204, 304, 400, 401, 403, 404, 409, 410, 422, 500, 501])(
 )
 
 test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'POST', 'PATCH'])('%s is tried again', async (method) => {
-  const { queue, server, clock } = await setup()
-  server.reply(503)
-  const answer = queue.fetch(ORDERS, { method })
-  await clock.advance(1_000)
-  expect((await answer).status).toBe(200)
+  const { answer, server } = await called([503], { init: { method }, forMs: 1_000 })
+  expect(answer.value?.status).toBe(200)
   expect(server.requests.map((request) => request.method)).toEqual([method, method])
 })
 
@@ -90,12 +72,9 @@ test('S22 when the last attempt had no answer the caller gets its own error, mar
 })
 
 test('a final status on a retry ends the task and is the answer', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.reply(503).reply(404)
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(1_000)
-  expect(markOf(await answer)).toMatchObject({ reason: 'not_retryable' })
-  expect((await answer).status).toBe(404)
+  const { answer, events } = await called([503, 404], { forMs: 1_000 })
+  expect(markOf(answer.value)).toMatchObject({ reason: 'not_retryable' })
+  expect(answer.value?.status).toBe(404)
   expect(events.names()).toEqual(['queued', 'retry', 'attempt', 'exhausted'])
 })
 
@@ -139,8 +118,7 @@ test.each<[reason: string, redrive: object, headers: Record<string, string>]>([
 ])(
   'S8 an attempt that would come too late is not made, and the caller learns before the wait: %s',
   async (reason, redrive, headers) => {
-    const { queue, server, clock } = await setup()
-    server.reply(503).reply(503, headers).reply(200)
+    const { queue, server, clock } = await setup({}, 503, [503, headers], 200)
     const answer = watch(queue.fetch(ORDERS, { method: 'POST', redrive }))
     await clock.advance(1_000)
     expect(markOf(answer.value)).toMatchObject({ reason })
@@ -149,29 +127,11 @@ test.each<[reason: string, redrive: object, headers: Record<string, string>]>([
   },
 )
 
-test('the budget counts the call that is expected, not only the wait', async () => {
-  const { queue, server, clock } = await setup()
-  always(server, 503)
-  const answer = queue.fetch(ORDERS, { redrive: { policy: { totalBudgetMs: 1_500, estimatedCallMs: 600 } } })
-  await clock.settle()
-  expect(markOf(await answer)).toMatchObject({ reason: 'total_budget' })
-})
-
 test('maxAttempts 1 turns retrying off and leaves no trace', async () => {
-  const { queue, server, events } = await setup()
-  server.reply(503)
+  const { queue, events } = await setup({}, 503)
   const response = await queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })
   expect(response.status).toBe(503)
   expect(markOf(response)).toBeUndefined()
-  expect(events.names()).toEqual([])
-})
-
-test('retryNetworkErrors false gives a lost connection to the caller as it is', async () => {
-  const { queue, server, events } = await setup({ policy: { retryNetworkErrors: false } })
-  const lost = new TypeError('fetch failed')
-  server.fail(lost)
-  await expect(queue.fetch(ORDERS)).rejects.toBe(lost)
-  expect(markOf(lost)).toBeUndefined()
   expect(events.names()).toEqual([])
 })
 
@@ -188,15 +148,6 @@ test('a call picks one of the queue’s policies and may lay its own over it', a
   await slower
   expect(gaps(server)).toEqual([7_000, 0, 7_000, 7_000])
   expect((await queue.list()).tasks.map((task) => task.policyId)).toEqual(['slow', 'slow'])
-})
-
-test('a status the policy lists is tried again, and one it does not list is not', async () => {
-  const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [500] } })
-  server.reply(500).reply(503)
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(1_000)
-  expect((await answer).status).toBe(503)
-  expect(markOf(await answer)).toMatchObject({ reason: 'not_retryable' })
 })
 
 test('S8 a call whose expiresAt has passed is not sent', async () => {

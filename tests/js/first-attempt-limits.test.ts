@@ -1,8 +1,8 @@
 /** Limits that are set anew, callers' own first attempts within them, and what `clear` takes away. */
 
 import { expect, test } from 'vitest'
-import { world } from './durable-setup.ts'
-import { API, always, ORDERS, setup, watch } from './setup.ts'
+import { opened, world } from './durable-setup.ts'
+import { API, ORDERS, setup, watch } from './setup.ts'
 
 const LIMITED = { limitFirstAttempts: true, concurrency: 2 } as const
 
@@ -93,8 +93,7 @@ test.each([undefined, { origin: API }])(
 )
 
 test('a call that fails gives up its place for the time that it waits', async () => {
-  const { queue, server, clock } = await setup({ ...LIMITED, concurrency: 1 })
-  server.reply(503)
+  const { queue, clock } = await setup({ ...LIMITED, concurrency: 1 }, 503)
   const first = queue.fetch(`${ORDERS}/first`)
   await clock.settle()
   expect((await queue.fetch(`${ORDERS}/second`)).status).toBe(200)
@@ -153,8 +152,7 @@ test('S7 concurrency can be set anew, and holds at once', async () => {
 
 test('S7 it can be set before the core is there, and in a queue with a store', async () => {
   const { fetch, running } = slow()
-  const { open, clock } = world()
-  const { queue } = await open({ concurrency: 1, fetch })
+  const { clock, queue } = await opened({ concurrency: 1, fetch })
   for (const url of ids(5)) await queue.enqueue(url, { method: 'POST' })
   await clock.advance(1_000)
   expect(running).toHaveLength(1)
@@ -219,8 +217,7 @@ test('clear cancels what waits in the store, of the current principal alone, and
 })
 
 test('clear counts a deferred call in the store whose attempt is under way and has no place yet', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
+  const { server, clock, queue } = await opened()
   queue.pause()
   server.hang()
   const response = watch(queue.fetch(ORDERS, { method: 'POST', redrive: { mode: 'defer', waitMs: 0 } }))
@@ -230,9 +227,7 @@ test('clear counts a deferred call in the store whose attempt is under way and h
 })
 
 test('clear ends the wait of a caller whose call failed, and of a stored one', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
-  always(server, 503, 5)
+  const { clock, queue } = await opened({}, ...Array(5).fill(503))
   const [inMemory, stored] = ['GET', 'POST'].map((method) => watch(queue.fetch(ORDERS, { method })))
   await clock.advance(500)
   expect(await queue.clear()).toBe(2)

@@ -8,7 +8,7 @@ import { RetryQueue } from '../../js/queue/queue.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { chunks } from './chunks.ts'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
 import { API, closeNow, forApi, ORDERS, setup } from './setup.ts'
 
 type Init = RequestInit & { readonly redrive?: TaskOptions }
@@ -17,10 +17,9 @@ const TENANT: Init = { method: 'POST', body: 'tea', headers: { 'x-tenant': 'a' }
 const TOKEN: Init = { method: 'POST', body: 'tea', headers: { authorization: 'Bearer secret' } }
 
 async function reports(init: Init, options: RetryQueueOptions = {}, url = ORDERS): Promise<object[]> {
-  const it = world()
-  const { queue, events } = await it.open(options)
+  const { queue, events, server } = await opened(options)
   expect((await queue.fetch(url, init)).status).toBe(200)
-  expect(it.server.hits).toBe(1)
+  expect(server.hits).toBe(1)
   return events.of('degraded')
 }
 
@@ -46,8 +45,7 @@ test('a tenant header that no list lets into the store is told at the first call
 })
 
 test('another header of the same origin is another report', async () => {
-  const it = world()
-  const { queue, events } = await it.open()
+  const { queue, events } = await opened()
   await queue.fetch(ORDERS, TENANT)
   await queue.fetch(ORDERS, { ...TENANT, headers: { 'x-tenant': 'a', 'x-app-version': '7' } })
   expect(events.of('degraded').map(({ message }) => /: (.*) is on no list|: (.*) are/.exec(message)?.[1])).toEqual([

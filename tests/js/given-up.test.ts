@@ -21,8 +21,7 @@ test('a task that was given up says why, after how many attempts, and what to do
 })
 
 test('one whose connections were lost has no status', async () => {
-  const { queue, server, clock } = await setup({ policy: { maxAttempts: 1 } })
-  server.fail()
+  const { queue, clock } = await setup({ policy: { maxAttempts: 1 } }, 'lost')
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
   await clock.advance(60_000)
   const { error } = await queue.result(taskId)

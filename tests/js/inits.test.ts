@@ -105,8 +105,7 @@ test.each([...inits, ['that is a Request', incoming] as const])(
 )
 
 test('the options of a call beside its parts are heard', async () => {
-  const { queue, server } = await setup()
-  server.reply(503)
+  const { queue, server } = await setup({}, 503)
   const given = Object.assign(incoming(), { redrive: false as const })
   expect((await wrapFetch(queue)(ORDERS, given)).status).toBe(503)
   expect(server.requests).toMatchObject([{ method: 'PUT' }])

@@ -10,7 +10,7 @@ import { type IdempotencyOptions, RetryQueue, type RetryQueueOptions } from '../
 import { memoryStore } from '../../js/stores/memory.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
-import { heard, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { called, heard, NO_GATES, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
 
 const core = await loadCore()
@@ -200,10 +200,7 @@ describe('S6 without a principal the credentials of a call say whose it is', () 
     ['an API key', as('', { 'x-api-key': 'a' }), as('', { 'x-api-key': 'b' })],
     ['none in the one', as('Bearer ann'), { ...TEA, redrive: { idempotencyKey: '1' } }],
   ])('equal calls under one key with another %s are not one', async (_, ann, ben) => {
-    const { queue, server, clock } = await setup()
-    server.reply(503).reply(200, {}, "ann's")
-    const first = watch(queue.fetch(ORDERS, ann))
-    await clock.settle()
+    const { answer: first, queue, clock } = await called([503, [200, {}, "ann's"]], { init: ann })
     const second = queue.fetch(ORDERS, ben)
     await expect(second).rejects.toMatchObject({
       code: 'IDEMPOTENCY_CONFLICT',

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { API, always, markOf, ORDERS, setup, stub } from './setup.ts'
+import type { RetryQueueOptions } from '../../js/index.ts'
+import { API, called, keysOf, markOf, ORDERS, type Said, setup, stub } from './setup.ts'
 
 const HEADER = 'idempotency-key'
+const NO_KEY = { idempotency: false } as const
+const LISTED = { policy: { retryableStatusCodes: [400, 409, 422, 503] } } as const
+type Row = [options: RetryQueueOptions, what: string, answers: Said[], init: object, hits: number]
 
 async function keysSent(options: Parameters<typeof setup>[0], init: RequestInit & { redrive?: object }) {
-  const { queue, server, clock } = await setup(options)
-  always(server, 503, 2)
-  const answer = queue.fetch(ORDERS, init)
-  await clock.advance(3_000)
-  await answer
+  const { server } = await called([503, 503], { options, init, forMs: 3_000 })
   return server.requests.map(({ headers }) => headers.get(HEADER))
 }
 
@@ -85,59 +85,27 @@ test('origins limit who may get the key only across origins: a runtime without a
   expect(server.requests[0]?.headers.has(HEADER)).toBe(true)
 })
 
-test.each([
-  ['POST', 1],
-  ['PATCH', 1],
-  ['PUT', 2],
-  ['DELETE', 2],
-  ['GET', 2],
-])('idempotency: false sends no key, so %s is sent %i time(s)', async (method, hits) => {
-  const { queue, server, clock } = await setup({ idempotency: false })
-  server.reply(503)
-  const answer = queue.fetch(ORDERS, { method })
-  await clock.advance(1_000)
-  await answer
-  expect(server.hits).toBe(hits)
-  expect(server.requests.some(({ headers }) => headers.has(HEADER))).toBe(false)
-})
-
-test.each<[what: string, init: object]>([
-  ['the caller vouches with idempotent: true', { redrive: { idempotent: true } }],
-  ['the caller gives a key of its own', { redrive: { idempotencyKey: 'mine' } }],
-  ['the caller set the header', { headers: { 'Idempotency-Key': 'mine' } }],
-])('idempotency: false: a POST is tried again when %s', async (_what, init) => {
-  const { queue, server, clock } = await setup({ idempotency: false })
-  server.reply(503)
-  const answer = queue.fetch(ORDERS, { method: 'POST', ...init })
-  await clock.advance(1_000)
-  expect((await answer).status).toBe(200)
+test.each<Row>([
+  ...(['POST', 'PATCH'] as const).map((method): Row => [NO_KEY, 'sends no key', [503], { method }, 1]),
+  ...(['PUT', 'DELETE', 'GET'] as const).map((method): Row => [NO_KEY, 'sends no key', [503], { method }, 2]),
+  [NO_KEY, 'its caller vouches', [503], { method: 'POST', redrive: { idempotent: true } }, 2],
+  [NO_KEY, 'its caller gives a key', [503], { method: 'POST', redrive: { idempotencyKey: 'mine' } }, 2],
+  [NO_KEY, 'its caller set the header', [503], { method: 'POST', headers: { 'Idempotency-Key': 'mine' } }, 2],
+  ...([400, 409, 422] as const).map((status): Row => [LISTED, 'listed', [status], { method: 'POST' }, 2]),
+  [LISTED, 'listed', [409], { method: 'GET' }, 2],
+  [{ policy: { retryableStatusCodes: [503] } }, 'not listed', [409], { method: 'POST' }, 1],
+])('%j, %s: %j to a call with %j is sent %i time(s)', async (options, what, answers, init, hits) => {
+  const { answer, server } = await called(answers, { options, init, forMs: 1_000 })
+  expect([answer.value?.status, server.hits]).toEqual([hits === 2 ? 200 : answers[0], hits])
+  if (what === 'sends no key') expect(new Set(keysOf(server))).toEqual(new Set([null]))
 })
 
 test.each([
   ['POST', 'key_conflict'],
   ['GET', 'not_retryable'],
 ])('a retry of a %s that is answered 422 is %s', async (method, reason) => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(422)
-  const answer = queue.fetch(ORDERS, { method })
-  await clock.advance(1_000)
-  expect(markOf(await answer)).toMatchObject({ reason })
-})
-
-test.each<[status: number, method: string, listed: boolean, hits: number]>([
-  [400, 'POST', true, 2],
-  [409, 'POST', false, 1],
-  [409, 'POST', true, 2],
-  [409, 'GET', true, 2],
-  [422, 'POST', true, 2],
-])('a %i to %s, listed: %s, is sent %i time(s)', async (status, method, listed, hits) => {
-  const codes = listed ? [400, 409, 422, 503] : [503]
-  const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: codes } })
-  server.reply(status)
-  const answer = queue.fetch(ORDERS, { method })
-  await clock.advance(1_000)
-  await answer
-  expect(server.hits).toBe(hits)
+  const { answer } = await called([503, 422], { init: { method }, forMs: 1_000 })
+  expect(markOf(answer.value)).toMatchObject({ reason })
 })
 
 test.each<[what: string, address: string, own: unknown, keyed: boolean]>([

@@ -3,16 +3,18 @@
 import { expect, test } from 'vitest'
 import { RedriveError } from '../../js/index.ts'
 import { setup as axiosSetup } from './axios-setup.ts'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
+import { KINDS } from './explain-setup.ts'
 import { API, ORDERS, setup } from './setup.ts'
 
+type Where = keyof typeof KINDS
 const OTHER = 'https://other.test/hooks'
 const post = (redrive: object) => ({ method: 'POST', body: 'x', redrive })
 
-test.for(['memory', 'a store'])(
+test.for(Object.keys(KINDS) as Where[])(
   'meta and tags are shown wherever the task is, and never sent: in %s',
   async (where) => {
-    const { queue, events, server, clock } = await opened(where)
+    const { queue, events, server, clock } = await KINDS[where]()
     server.reply(503).reply(400)
     const { taskId } = await queue.enqueue(ORDERS, post({ meta: { order: 'meta-17' }, tags: ['tag-eu', 'tag-eu'] }))
     const labels = { taskId, meta: { order: 'meta-17' }, tags: ['tag-eu'] }
@@ -105,33 +107,36 @@ test('a meta that is too large is refused with its size and the limit, in bytes'
   expect(error).toMatchObject({ code: 'META_TOO_LARGE', message: expect.stringMatching(/4097 bytes.*4096/) })
 })
 
-test.for(['memory', 'a store'])('a list has what has all of the given tags, page by page: %s', async (where) => {
-  const { queue } = await opened(where)
-  queue.pause()
-  const ids: string[] = []
-  for (const [url, tags] of [
-    [ORDERS, ['order', 'eu']],
-    [ORDERS, ['order']],
-    [OTHER, ['eu', 'order']],
-    [ORDERS],
-  ] as const)
-    ids.push((await queue.enqueue(url, post(tags ? { tags } : {}))).taskId)
-  const [first, second, third, fourth] = ids
-  const listed = async (filter: object) => (await queue.list(filter)).tasks.map(({ taskId }) => taskId)
-  expect(await listed({ tags: 'order' })).toEqual([first, second, third])
-  expect(await listed({ tags: ['eu', 'order'] })).toEqual([first, third])
-  expect(await listed({ tags: ['eu'], origin: API })).toEqual([first])
-  expect(await listed({ tags: 'none' })).toEqual([])
-  const page = await queue.list({ tags: 'order', limit: 2 })
-  expect(page.tasks.map(({ taskId }) => taskId)).toEqual([first, second])
-  expect(await listed({ tags: 'order', cursor: page.cursor })).toEqual([third])
-  expect(await listed({})).toEqual([first, second, third, fourth])
-})
+test.for(Object.keys(KINDS) as Where[])(
+  'a list has what has all of the given tags, page by page: %s',
+  async (where) => {
+    const { queue } = await KINDS[where]()
+    queue.pause()
+    const ids: string[] = []
+    for (const [url, tags] of [
+      [ORDERS, ['order', 'eu']],
+      [ORDERS, ['order']],
+      [OTHER, ['eu', 'order']],
+      [ORDERS],
+    ] as const)
+      ids.push((await queue.enqueue(url, post(tags ? { tags } : {}))).taskId)
+    const [first, second, third, fourth] = ids
+    const listed = async (filter: object) => (await queue.list(filter)).tasks.map(({ taskId }) => taskId)
+    expect(await listed({ tags: 'order' })).toEqual([first, second, third])
+    expect(await listed({ tags: ['eu', 'order'] })).toEqual([first, third])
+    expect(await listed({ tags: ['eu'], origin: API })).toEqual([first])
+    expect(await listed({ tags: 'none' })).toEqual([])
+    const page = await queue.list({ tags: 'order', limit: 2 })
+    expect(page.tasks.map(({ taskId }) => taskId)).toEqual([first, second])
+    expect(await listed({ tags: 'order', cursor: page.cursor })).toEqual([third])
+    expect(await listed({})).toEqual([first, second, third, fourth])
+  },
+)
 
-test.for(['memory', 'a store'])(
+test.for(Object.keys(KINDS) as Where[])(
   'a list of what is active has neither what succeeded nor dead letters: %s',
   async (where) => {
-    const { queue, server, clock } = await opened(where)
+    const { queue, server, clock } = await KINDS[where]()
     server.reply(200).reply(400).reply(503)
     for (let i = 0; i < 3; i++) await queue.enqueue(ORDERS, { ...post({}), redrive: { waitMs: 60_000 } })
     await clock.advance(1)
@@ -147,8 +152,7 @@ test.for(['memory', 'a store'])(
 )
 
 test('active tasks are those of memory and of the store together', async () => {
-  const { open, store } = world()
-  const { queue } = await open()
+  const { store, queue } = await opened()
   queue.pause()
   const stored = await queue.enqueue(ORDERS, post({ tags: ['a'] }))
   const here = await queue.enqueue(ORDERS, post({ tags: ['a'], sensitive: true }))
@@ -157,17 +161,3 @@ test('active tasks are those of memory and of the store together', async () => {
     expect((await queue.list(filter)).tasks.map(({ taskId }) => taskId)).toEqual([stored.taskId, here.taskId])
   }
 })
-
-test.for([{ active: false }, { active: undefined }, { tags: undefined }, { tags: [] }, { tags: [7] }, { tag: 'a' }])(
-  'a list of %o is refused',
-  async (filter) => {
-    const { queue } = await setup()
-    await expect(queue.list(filter as never)).rejects.toThrow(/^list\.(?:active|tags?)/)
-  },
-)
-
-async function opened(where: string) {
-  if (where === 'memory') return setup()
-  const { open, server, clock } = world()
-  return { ...(await open()), server, clock }
-}

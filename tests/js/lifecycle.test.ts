@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { QueueClosedError, RetryQueue } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { always, forApi, ORDERS, setup, watch } from './setup.ts'
+import { forApi, ORDERS, setup, submitted, watch } from './setup.ts'
 
 test('close lets what is in flight end, and starts nothing more', async () => {
   const { queue, server, clock, events } = await setup({ concurrency: 1 })
@@ -14,8 +14,7 @@ test('close lets what is in flight end, and starts nothing more', async () => {
   expect(closed.state).toBe('pending')
   release(200)
   await clock.settle()
-  expect(closed.state).toBe('resolved')
-  expect(server.hits).toBe(1)
+  expect([closed.state, server.hits]).toEqual(['resolved', 1])
   expect(events.names()).toEqual(['queued', 'attempt', 'queued', 'succeeded', 'cancelled'])
   expect(clock.timers).toBe(0)
 })
@@ -23,8 +22,7 @@ test('close lets what is in flight end, and starts nothing more', async () => {
 test.each([0, 100, undefined])(
   'L5 close ends within drainMs %o, by default 5 s, aborting what hangs',
   async (drainMs) => {
-    const { queue, server, clock } = await setup()
-    server.hang()
+    const { queue, server, clock } = await setup({}, 'hangs')
     const { taskId } = await queue.enqueue(ORDERS)
     const result = watch(queue.result(taskId))
     await clock.settle()
@@ -58,17 +56,6 @@ test('S22 close gives callers who wait their last answer, or their own last erro
   expect(failed.error).toBe(lost)
 })
 
-test('S22 callers held back unsent learn that the queue closed', async () => {
-  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
-  server.reply(503, { 'retry-after': '10' })
-  await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
-  const answer = watch(queue.fetch(ORDERS))
-  await clock.settle()
-  await queue.close()
-  await clock.settle()
-  expect(answer.error).toBeInstanceOf(QueueClosedError)
-})
-
 test('enqueued tasks that wait end CANCELLED, and their results say so', async () => {
   const { queue, clock } = await setup()
   queue.pause()
@@ -78,20 +65,6 @@ test('enqueued tasks that wait end CANCELLED, and their results say so', async (
   await queue.close()
   await clock.settle()
   expect(result.value).toMatchObject({ task: { taskId, status: 'CANCELLED' }, responseStatus: null })
-})
-
-test('a caller’s first attempt outlives close, and is not tried again', async () => {
-  const { queue, server, clock } = await setup()
-  const release = server.hang()
-  const answer = watch(queue.fetch(ORDERS))
-  await clock.settle()
-  const closed = queue.close()
-  await clock.advance(5_000)
-  await closed
-  release(503)
-  await clock.settle()
-  expect(answer.value?.status).toBe(503)
-  expect(clock.timers).toBe(0)
 })
 
 test('an attempt whose credentials are still asked for is not sent after close', async () => {
@@ -105,16 +78,12 @@ test('an attempt whose credentials are still asked for is not sent after close',
   await clock.settle()
   give({})
   await clock.settle()
-  expect(closed.state).toBe('resolved')
-  expect(server.hits).toBe(0)
+  expect([closed.state, server.hits]).toEqual(['resolved', 0])
   expect(clock.timers).toBe(0)
 })
 
 test('closing twice is closing once', async () => {
-  const { queue, clock, server } = await setup()
-  server.hang()
-  await queue.enqueue(ORDERS)
-  await clock.settle()
+  const { queue, clock } = await submitted(['hangs'])
   const closed: string[] = []
   const first = queue.close({ drainMs: 1_000 }).then(() => closed.push('first'))
   // the first close says how long to drain
@@ -146,17 +115,6 @@ test('close before the core is here: calls waiting for it are settled', async ()
   await queue.close()
   expect((await answer).status).toBe(503)
   expect(await enqueued).toBeInstanceOf(QueueClosedError)
-})
-
-test('idle callers are let go by close', async () => {
-  const { queue, server, clock } = await setup()
-  always(server, 503)
-  void queue.fetch(ORDERS)
-  await clock.settle()
-  const idle = watch(queue.idle())
-  await queue.close()
-  await clock.settle()
-  expect(idle.state).toBe('resolved')
 })
 
 test('await using closes at the end of the block', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { QueueFullError, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import { always, type Fakes, ORDERS, setup } from './setup.ts'
+import { type Fakes, ORDERS, setup } from './setup.ts'
 
 const A = 'https://a.test/'
 const B = 'https://b.test/'
@@ -32,8 +32,7 @@ async function setupCounting(options: Parameters<typeof setup>[0] = {}) {
 }
 
 test('S7 retries of callers are held by it; their first attempts are not', async () => {
-  const { queue, server, clock } = await setup({ concurrency: 2 })
-  always(server, 503, 10)
+  const { queue, server, clock } = await setup({ concurrency: 2 }, ...Array(10).fill(503))
   for (let i = 0; i < 10; i++) void queue.fetch(`${ORDERS}/${i}`).catch(() => {})
   await clock.settle()
   expect(server.hits).toBe(10)
@@ -41,16 +40,6 @@ test('S7 retries of callers are held by it; their first attempts are not', async
   await clock.advance(1_000)
   expect(server.hits).toBe(12)
   expect(queue.stats()).toMatchObject({ inFlight: 2, depth: 10 })
-})
-
-test('higher priority goes first among due tasks; equal ones in their order', async () => {
-  const { queue, clock, order } = await setupCounting({ concurrency: 1 })
-  queue.pause()
-  const priorities = [0, -5, 10, 0, 2 ** 31 - 1, -(2 ** 31)]
-  for (const [i, priority] of priorities.entries()) await queue.enqueue(`${A}${i}`, { redrive: { priority } })
-  queue.resume()
-  await clock.advance(6_000)
-  expect(order.map((url) => Number(url.slice(A.length)))).toEqual([4, 2, 0, 3, 1, 5])
 })
 
 test('S17 a full queue refuses the next task, typed, and drops nothing', async () => {
@@ -80,8 +69,7 @@ test('S17 bodies are limited by capacityBytes', async () => {
 })
 
 test('S17 a fetch that cannot be kept gets its first answer as it is; degraded says so once', async () => {
-  const { queue, server, clock, events } = await setup({ capacity: 1 })
-  always(server, 503, 4)
+  const { queue, clock, events } = await setup({ capacity: 1 }, ...Array(4).fill(503))
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   for (let i = 0; i < 3; i++) expect((await queue.fetch(ORDERS)).status).toBe(503)
   expect(events.of('degraded')).toMatchObject([{ code: 'storage_full' }])

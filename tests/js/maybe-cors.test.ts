@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { world } from './durable-setup.ts'
-import { ORDERS, setup } from './setup.ts'
+import { ORDERS, setup, submitted } from './setup.ts'
 
 const POST = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } } as const
 const OPTIONS = { idempotency: { origins: ['https://api.test'] } } as const
@@ -39,9 +39,6 @@ test('a task of an earlier page says so, too', async () => {
 })
 
 test('an answer of whatever status shows that there is no such trouble', async () => {
-  const { queue, server, clock, events } = await setup(OPTIONS)
-  server.reply(503)
-  await queue.enqueue(ORDERS, POST)
-  await clock.advance(2_000)
+  const { events } = await submitted([503], { options: OPTIONS, init: POST, forMs: 2_000 })
   expect(events.of('degraded')).toEqual([])
 })

@@ -15,7 +15,7 @@ import {
 import { systemClock } from '../../js/platform/clock.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { scriptedServer } from '../../js/testing.ts'
-import { type World, withMethods, world } from './durable-setup.ts'
+import { faulty, opened, type World, withMethods, world } from './durable-setup.ts'
 import { markOf, ORDERS, watch } from './setup.ts'
 import { claimOf } from './store-contract/kit.ts'
 
@@ -52,37 +52,18 @@ const unstorable: readonly (readonly [what: string, url: string, init: Init, rea
   ['?token=', `${ORDERS}?a=1&token=${SECRET}`, {}, 'url_secret', ["'token' in its URL", 'sanitize.urlSecrets']],
 ]
 
-/** A world whose store fails with `error` while there is one. */
-function faulty(): World & { error: unknown } {
-  const fault = { error: undefined as unknown }
-  const unlessFaulty = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (fault.error) throw fault.error
-    return work()
-  }
-  const it = world((store) =>
-    withMethods(store, {
-      durability: 'strict',
-      enqueue: (tasks, lease) => unlessFaulty(() => store.enqueue(tasks, lease)),
-      turn: (step) => unlessFaulty(() => store.turn(step)),
-      counts: () => unlessFaulty(() => store.counts()),
-    }),
-  )
-  return Object.assign(fault, it)
-}
-
 const gone = Object.assign(new Error('the disk is gone'), { code: 'STORAGE_UNAVAILABLE' })
 const broken = new Error('the disk fails')
 
 test.each(unstorable)('S1 enqueue rejects what may not be stored: %s', async (_, url, init, reason, names) => {
-  const it = world()
-  const { queue, events } = await it.open()
+  const { queue, events, server, clock } = await opened()
   const refused = await queue.enqueue(url, { ...POST, ...init }).catch((error) => error)
   expect(refused).toBeInstanceOf(NotDurableError)
   expect(refused).toMatchObject({ name: 'NotDurableError', code: 'NOT_DURABLE', reason })
   for (const name of [...names, 'POST https://api.test', 'allowMemory']) expect(refused.message).toContain(name)
   expect(refused.message).not.toContain(SECRET)
-  await it.clock.advance(60_000)
-  expect([it.server.hits, queue.stats().depth, events.names()]).toEqual([0, 0, []])
+  await clock.advance(60_000)
+  expect([server.hits, queue.stats().depth, events.names()]).toEqual([0, 0, []])
 })
 
 test.each<[string, RetryQueueOptions, TaskOptions]>([
@@ -100,7 +81,7 @@ test.each<[string, RetryQueueOptions, TaskOptions]>([
 })
 
 test('allowMemory: false of a call wins over the queue’s', async () => {
-  const { queue } = await world().open({ allowMemory: true })
+  const { queue } = await opened({ allowMemory: true })
   const init = { ...POST, headers: { 'x-tenant': 'a' }, redrive: { allowMemory: false } } as Init
   await expect(queue.enqueue(ORDERS, init)).rejects.toMatchObject({ code: 'NOT_DURABLE' })
 })
@@ -108,11 +89,9 @@ test('allowMemory: false of a call wins over the queue’s', async () => {
 test.each(unstorable)(
   'an awaited call goes on in memory, and `degraded` says why: %s',
   async (_, url, init, code, names) => {
-    const it = world()
-    const { queue, events } = await it.open()
-    it.server.reply(503)
+    const { queue, events, clock } = await opened({}, 503)
     const answer = watch(queue.fetch(url, { ...POST, ...init }))
-    await it.clock.advance(2_000)
+    await clock.advance(2_000)
     expect(answer.value?.status).toBe(200)
     expect(events.of('degraded')).toMatchObject([{ code, message: expect.stringContaining(names[0] ?? '') }])
   },
@@ -121,9 +100,7 @@ test.each(unstorable)(
 test.each(unstorable)(
   'a deferred call has its own first answer, and is not promised anything: %s',
   async (_, url, init, reason) => {
-    const it = world()
-    const { queue, events } = await it.open()
-    it.server.reply(503, { 'x-own': 'yes' }, 'later').fail(new TypeError('fetch failed'))
+    const { queue, events, server, clock } = await opened({}, [503, { 'x-own': 'yes' }, 'later'], 'lost')
     const redrive = { mode: 'defer' } as const
     const answer = await queue.fetch(url, { ...POST, ...init, redrive } as Init)
     expect([answer.status, answer.headers.get('x-own'), await answer.text()]).toEqual([503, 'yes', 'later'])
@@ -135,8 +112,8 @@ test.each(unstorable)(
       { code: reason, message: expect.stringContaining('cannot be stored') },
       { code: 'not_durable', message: expect.stringContaining('allowMemory') },
     ])
-    await it.clock.advance(60_000)
-    expect(it.server.hits).toBe(2)
+    await clock.advance(60_000)
+    expect(server.hits).toBe(2)
   },
 )
 
@@ -171,7 +148,7 @@ test.each([
   ['is away', gone, false],
   ['fails', broken, false],
 ])('S1 enqueue rejects while the store %s, and stores again once it can', async (_, error, fromTheStart) => {
-  const it = faulty()
+  const it = faulty(undefined, () => ({ durability: 'strict' }))
   if (fromTheStart) it.error = error
   const { queue } = await it.open()
   it.error = error
@@ -243,15 +220,34 @@ test.each(shared)(
   },
 )
 
-const slowly = (ms: number, it: () => World): Partial<TaskStore> => ({
-  async cancel(taskId) {
+const slowly = (ms: number) => (it: () => World) => (store: TaskStore) => ({
+  async cancel(taskId: string) {
     await new Promise<void>((resolve) => it().clock.after(ms, resolve))
-    return it().store.cancel(taskId)
+    return store.cancel(taskId)
   },
 })
 
-test('S1 an enqueue whose answer is lost rejects when no task is left that only its caller could ask for again', async () => {
-  const it: World & { loses: boolean } = losing(() => slowly(100, () => it))
+const takenBy = (owner: string) => (store: TaskStore) => ({
+  async enqueue(...given: Parameters<TaskStore['enqueue']>) {
+    await store.enqueue(...given)
+    await store.turn({ owner, settle: [], renew: [], claim: claimOf() })
+    throw broken
+  },
+})
+
+test.each<
+  [what: string, more: (it: () => World) => (store: TaskStore) => Partial<TaskStore>, forMs: number, says: string]
+>([
+  [
+    'cancelled: no task is left that only its caller could ask for again',
+    slowly(100),
+    500,
+    'that is cancelled: it will not be sent',
+  ],
+  ['not cancelled yet', slowly(5_000), 1_000, 'that is cancelled once it answers, unless it was sent by then'],
+  ['sent already by another process', () => takenBy('another'), 1_000, 'has it, and it was sent, or is sent now'],
+])('S1 an enqueue whose answer is lost rejects, and says what became of its task: %s', async (_, more, forMs, says) => {
+  const it: World & { loses: boolean } = losing(more(() => it))
   const { queue } = await it.open()
   await queue.pause()
   let left: unknown
@@ -261,40 +257,13 @@ test('S1 an enqueue whose answer is lost rejects when no task is left that only 
       throw error
     }),
   )
-  await it.clock.advance(500)
-  expect(left).toMatchObject({ pending: 0, inFlight: 0, cancelled: 1 })
-  expect(refused.error).toMatchObject({
-    code: 'NOT_DURABLE',
-    message: expect.stringContaining('that is cancelled: it will not be sent'),
-  })
-})
-
-test('S1 one whose task cannot be cancelled yet says what may be, and cancels it later', async () => {
-  const it: World & { loses: boolean } = losing(() => slowly(5_000, () => it))
-  const { queue } = await it.open()
-  await queue.pause()
-  const refused = watch(queue.enqueue(ORDERS, POST))
-  await it.clock.advance(1_000)
-  expect(refused.error).toMatchObject({
-    message: expect.stringContaining('that is cancelled once it answers, unless it was sent by then'),
-  })
+  await it.clock.advance(forMs)
+  expect(refused.error).toMatchObject({ code: 'NOT_DURABLE', message: expect.stringContaining(says) })
+  if (forMs === 500) expect(left).toMatchObject({ pending: 0, inFlight: 0, cancelled: 1 })
   it.loses = false
   await it.clock.advance(60_000)
-  expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
-})
-
-test('S1 one whose task another process sends already says so', async () => {
-  const it: World & { loses: boolean } = losing((store) => ({
-    async enqueue(tasks, lease) {
-      await store.enqueue(tasks, lease)
-      await store.turn({ owner: 'another', settle: [], renew: [], claim: claimOf() })
-      throw broken
-    },
-  }))
-  const { queue } = await it.open()
-  const refused = watch(queue.enqueue(ORDERS, POST))
-  await it.clock.advance(1_000)
-  expect(refused.error).toMatchObject({ message: expect.stringContaining('has it, and it was sent, or is sent now') })
+  const { tasks } = await queue.list()
+  expect(tasks.map(({ status }) => status)).toEqual([says.startsWith('has it') ? 'IN_FLIGHT' : 'CANCELLED'])
 })
 
 test('S1 a path that cannot be written: enqueue rejects, and an awaited call goes on', async () => {
@@ -314,16 +283,14 @@ test('S1 a path that cannot be written: enqueue rejects, and an awaited call goe
 })
 
 test('enqueue rejects where its key is that of a task in memory', async () => {
-  const it = world()
-  const { queue } = await it.open()
-  it.server.reply(503)
+  const { queue, clock } = await opened({}, 503)
   const redrive = { idempotencyKey: 'order-1' } as const
   const headers = { 'x-tenant': 'a' }
   const answer = watch(queue.fetch(ORDERS, { ...POST, headers, redrive } as Init))
-  await it.clock.advance(500)
+  await clock.advance(500)
   const refused = { code: 'NOT_DURABLE', reason: 'in_memory', message: expect.stringContaining('is in memory') }
   await expect(queue.enqueue(ORDERS, { ...POST, headers, redrive } as Init)).rejects.toMatchObject(refused)
-  await it.clock.advance(1_000)
+  await clock.advance(1_000)
   expect(answer.value?.status).toBe(200)
 })
 

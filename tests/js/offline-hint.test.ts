@@ -1,22 +1,16 @@
 /** `navigator.onLine === false` is a hint (C1): it slows attempts down, and a flush, a new task or any answer overrules it. */
 
 import { describe, expect, test, vi } from 'vitest'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { goOffline } from './explain-setup.ts'
-import { type Fakes, ORDERS, setup, watch } from './setup.ts'
+import { type Fakes, ORDERS, setup, submitted, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
 
 const PLACES: readonly (readonly [string, () => Promise<Queues>])[] = [
-  ['in memory', () => setup({})],
-  [
-    'in a store',
-    async () => {
-      const made = world()
-      return { ...made, ...(await made.open({})) }
-    },
-  ],
+  ['in memory', setup],
+  ['in a store', opened],
 ]
 
 test.each(PLACES)('%s, a kiosk that is always offline delivers what is enqueued, within 2 s', async (_, make) => {
@@ -68,8 +62,7 @@ test.each(PLACES)(
 
 test('flush() lets an attempt go, whatever the browser says, and its answer ends the hint', async () => {
   goOffline()
-  const { queue, server, clock } = await setup({})
-  server.fail()
+  const { queue, server, clock } = await setup({}, 'lost')
   for (let i = 0; i < 5; i++) await queue.enqueue(`${ORDERS}/${i}`, POST)
   await clock.advance(2_100)
   expect(server.hits).toBe(1)
@@ -82,10 +75,7 @@ test('flush() lets an attempt go, whatever the browser says, and its answer ends
 
 test('an awaited call that succeeds overrules it for what waits', async () => {
   goOffline()
-  const { queue, server, clock } = await setup({})
-  server.fail()
-  await queue.enqueue(ORDERS, POST)
-  await clock.advance(5_000)
+  const { queue, clock } = await submitted(['lost'], { options: {}, init: POST, forMs: 5_000 })
   expect(queue.stats().depth).toBe(1)
   expect((await queue.fetch(`${ORDERS}/read`)).status).toBe(200)
   await clock.advance(1_500)

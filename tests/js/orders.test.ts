@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
 import { withMethods, world } from './durable-setup.ts'
-import { type Fakes, markOf, setup, watch } from './setup.ts'
+import { called, type Fakes, markOf, setup, watch } from './setup.ts'
 
 const at = (path: string) => `https://api.test/${path}`
 const ordered = (orderKey: string, more: TaskOptions = {}) => ({ method: 'POST', redrive: { orderKey, ...more } })
@@ -77,10 +77,7 @@ test('S7 a fetch with an orderKey has no free first attempt: it counts in concur
 })
 
 test('S5 it is sent with its key, also first', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503)
-  const call = watch(queue.fetch(at('1'), A))
-  await clock.advance(1_000)
+  const { answer: call, server } = await called([503], { url: at('1'), init: A, forMs: 1_000 })
   expect(call.value?.status).toBe(200)
   const keys = server.requests.map(({ headers }) => headers.get('idempotency-key'))
   expect(keys[0]).toMatch(/^[\da-f-]{36}$/)

@@ -23,6 +23,7 @@ const DOORS: readonly (readonly [name: string, take: Take])[] = [
     (_, origin) =>
       resolveWorkerOptions({ queue: NAMESPACE, ctx: { waitUntil() {} }, idempotency: { origins: [origin] } }),
   ],
+  ['options.credentials', (_, origin) => new RetryQueue({ credentials: { [origin]: () => ({}) } })],
   ['attachOpenTelemetry.propagateTo[0]', (queue, origin) => attachOpenTelemetry(queue, { propagateTo: [origin] })],
   ['pause.origin', async (queue, origin) => queue.pause({ origin })],
   ['resume.origin', async (queue, origin) => queue.resume({ origin })],

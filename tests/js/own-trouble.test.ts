@@ -3,19 +3,13 @@
 import { expect, test } from 'vitest'
 import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
 import type { FakeClock } from '../../js/testing.ts'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { API, setup } from './setup.ts'
 
 const GATES: RetryQueueOptions = { breaker: {}, retryBudget: {} }
 const PATIENT = { initialDelayMs: 500, jitterType: 'FULL', maxAttempts: 100, totalBudgetMs: 3_600_000 } as const
 
-const open = {
-  'in memory': async (options: RetryQueueOptions) => setup(options),
-  stored: async (options: RetryQueueOptions) => {
-    const { clock, open: opened } = world()
-    return { clock, queue: (await opened({ ...options, clock })).queue }
-  },
-} as const
+const open = { 'in memory': setup, stored: opened } as const
 
 /** A queue whose server answers 503 under /bad, and 200 elsewhere, 20 ms later. */
 async function started(

@@ -50,6 +50,10 @@ function makeQueue() {
   return queue
 }
 
+/** The end of an attempt of which no wait is known. */
+const untimed = (said: number, asked = false) =>
+  [Number.NaN, 1, Number.NaN, false, false, said, Number.NaN, asked, false, 0, NONE] as const
+
 /** The name of the option a check complains of. */
 function complaint(work: () => unknown): string | undefined {
   try {
@@ -82,32 +86,13 @@ test.each(policies.map((row) => [row.name, row] as const))('policy: %s', (_name,
 })
 
 const OUTCOMES = [
-  'response',
-  'network_error',
-  'timed_out',
-  'offline',
-  'credentials_failed',
-  'vetoed',
-  'released',
-  'redirect_refused',
-  'own_error',
-  'aborted',
+  ...'response network_error timed_out offline credentials_failed vetoed released'.split(' '),
+  ...'redirect_refused own_error aborted'.split(' '),
 ]
 const FLAGS: Readonly<Record<string, number>> = { replayable: 1, key: 2, credentials: 4 }
 const CLASSES = [
-  'success',
-  'retry',
-  'max_attempts',
-  'total_budget',
-  'wait_exceeded',
-  'not_retryable',
-  'key_expired',
-  'key_conflict',
-  'expired',
-  'retry_after_too_long',
-  'outcome_unknown',
-  'vetoed',
-  'body_missing',
+  ...'success retry max_attempts total_budget wait_exceeded not_retryable key_expired'.split(' '),
+  ...'key_conflict expired retry_after_too_long outcome_unknown vetoed body_missing'.split(' '),
 ]
 
 test('the core classifies the end of a call as every row says', () => {
@@ -146,24 +131,7 @@ test('the core heeds what came before an attempt, and the word of a hook, as eve
       const slot = queue.send(OP_ADOPT, 0, lane, policy, 0, 0, flags, 0, never, never, ...past)
       const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
       const code = OUTCOMES.indexOf(outcome)
-      const kind = queue.send(
-        OP_SETTLE,
-        0,
-        slot,
-        code,
-        status,
-        nothing,
-        1,
-        nothing,
-        false,
-        false,
-        said,
-        nothing,
-        asked,
-        false,
-        0,
-        NONE,
-      )
+      const kind = queue.send(OP_SETTLE, 0, slot, code, status, ...untimed(said, asked))
       const reason = queue.at(1 + NEXT_REASON)
       const ends = { succeeded: 0, exhausted: reason + 2 } as Readonly<Record<string, number>>
       return { row, got: CLASSES[ends[NEXT_KINDS[kind] ?? 'lost'] ?? 1] }
@@ -198,28 +166,10 @@ test('S21 a seed gives the draws of its row: they are the waits of full jitter o
     const policy = queue.policy(policyFields(resolvePolicy(wide)))
     const lane = queue.call(OP_LANE)
     const forever = Number.POSITIVE_INFINITY
-    const nothing = Number.NaN
     // the first draw is the queue's own
     const waits = outputs.slice(1).map(() => {
       const slot = queue.send(OP_ADMIT, 0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, 0)
-      queue.send(
-        OP_SETTLE,
-        0,
-        slot,
-        0,
-        503,
-        nothing,
-        1,
-        nothing,
-        false,
-        false,
-        SAID_NOTHING,
-        nothing,
-        false,
-        false,
-        0,
-        NONE,
-      )
+      queue.send(OP_SETTLE, 0, slot, 0, 503, ...untimed(SAID_NOTHING))
       return queue.at(1 + NEXT_DELAY_MS)
     })
     expect([seed, waits]).toEqual([seed, outputs.slice(1).map((hex) => Number.parseInt(hex.slice(0, 8), 16))])

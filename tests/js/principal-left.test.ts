@@ -60,8 +60,7 @@ test.each(places)('so is a first attempt: %s', async (_, redrive) => {
   answer(503)
   await clock.settle()
   await clock.advance(1_000)
-  expect(call.value?.status).toBe(503)
-  expect(server.hits).toBe(1)
+  expect([call.value?.status, server.hits]).toEqual([503, 1])
 })
 
 test.each(places)('who is back at once has not left, as an effect that React runs twice: %s', async (_, redrive) => {
@@ -69,8 +68,7 @@ test.each(places)('who is back at once has not left, as an effect that React run
   void queue.setPrincipal(null)
   await queue.setPrincipal('ann')
   await clock.advance(LONG_MS)
-  expect(call.value?.status).toBe(200)
-  expect(server.hits).toBe(2)
+  expect([call.value?.status, server.hits]).toEqual([200, 2])
 })
 
 test.each(places)('a caller that has set waitMs waits that long for its principal: %s', async (_, redrive) => {

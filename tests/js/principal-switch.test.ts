@@ -42,8 +42,7 @@ test.each([
   expect(begun()).toBe(1)
   await queue.enqueue(ORDERS, { method: 'POST', body: 'of ben', redrive })
   await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
-  expect(switched.state).toBe('pending')
+  expect([switched.state, server.hits]).toEqual(['pending', 1])
   end()
   await clock.advance(LONG_MS)
   expect(switched.state).toBe('resolved')
@@ -233,8 +232,7 @@ test('the requests of the login itself go by plain fetch, or with redrive: false
     }),
   )
   await clock.settle()
-  expect(switched.state).toBe('resolved')
-  expect(server.hits).toBe(1)
+  expect([switched.state, server.hits]).toEqual(['resolved', 1])
 })
 
 test('S22 a login that waits for a call of the queue does not wait for ever: the call ends, and says how to make it', async () => {
@@ -297,8 +295,7 @@ test('S16 it is sent where the principal is back by then', async () => {
   await clock.settle()
   await new Promise((resolve) => setImmediate(resolve))
   await clock.settle()
-  expect(server.hits).toBe(1)
-  expect(call.value?.status).toBe(200)
+  expect([call.value?.status, server.hits]).toEqual([200, 1])
 })
 
 test('S16 nor is it by Axios', async () => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { setup as axiosSetup, eventually } from './axios-setup.ts'
-import { gaps, ORDERS, setup, watch } from './setup.ts'
+import { called, gaps, ORDERS, setup, submitted } from './setup.ts'
 
 const ORIGIN = 'https://api.test'
 const spent = (seconds: number) => ({ ratelimit: `"burst";r=0;t=${seconds}` })
@@ -29,66 +29,18 @@ test.each<[what: string, statuses: readonly number[], ratelimit: string]>([
   expect(server.requests.slice(statuses.length).map(({ url }) => url)).toContain(`${ORDERS}/other`)
 })
 
-test.each<[what: string, header: string]>([
-  ['some are left', '"burst";r=1;t=20'],
-  ['nothing is said of the reset', '"burst";r=0'],
-  ['it is malformed', 'burst;r=0;t=20, ???'],
-  ['a number is out of range', '"burst";r=0;t=-20'],
-  ['it is empty', ''],
-])('RateLimit holds nobody when %s', async (_what, ratelimit) => {
-  const { queue, server, clock } = await setup()
-  server.reply(503, { ratelimit })
-  await queue.enqueue(ORDERS)
-  await clock.settle()
-  expect(queue.stats().origins[ORIGIN]?.heldUntilAt).toBeNull()
-  expect(queue.stats().unusableRetryAfter).toBe(0)
-  await clock.advance(1_000)
-  expect(gaps(server)).toEqual([1_000])
-})
-
-test('a reset shorter than the curve does not shorten it', async () => {
-  const { queue, server, clock } = await setup({ policy: { initialDelayMs: 20_000 } })
-  server.reply(503, spent(1))
-  await queue.enqueue(ORDERS)
-  await clock.advance(19_999)
-  expect(server.hits).toBe(1)
-})
-
-test.each([
-  ['longer', 40],
-  ['shorter', 5],
-])('S9 Retry-After wins over a reset, %s as it may be', async (_what, seconds) => {
-  const { queue, server, clock } = await setup()
-  server.reply(503, { ...spent(20), 'retry-after': String(seconds) })
-  await queue.enqueue(ORDERS)
-  await clock.settle()
-  expect(queue.stats().origins[ORIGIN]?.heldUntilAt).toBe(clock.now() + seconds * 1_000)
-  await clock.advance(seconds * 1_000 - 1)
-  expect(server.hits).toBe(1)
-  await clock.advance(5_001)
-  expect(server.hits).toBe(2)
-})
-
-test('S9 retry-after-ms wins over Retry-After', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503, { 'retry-after-ms': '20500', 'retry-after': '90' })
-  await queue.enqueue(ORDERS)
-  await clock.advance(20_499)
-  expect(server.hits).toBe(1)
-  await clock.advance(5_000)
-  expect(server.hits).toBe(2)
-  expect(queue.stats().unusableRetryAfter).toBe(0)
-})
-
 test.each<[what: string, headers: Record<string, string>]>([
   ['a Retry-After', { 'retry-after': 'soon' }],
   ['a retry-after-ms alone', { 'retry-after-ms': '-1' }],
   ['both', { 'retry-after': 'soon', 'retry-after-ms': '' }],
 ])('%s that cannot be read is counted, and the curve holds', async (_what, headers) => {
-  const { queue, server, clock } = await setup()
-  server.reply(503, headers).reply(503, headers)
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.advance(10_000)
+  const { taskId, queue, server } = await submitted(
+    [
+      [503, headers],
+      [503, headers],
+    ],
+    { forMs: 10_000 },
+  )
   expect(gaps(server)).toEqual([1_000, 2_000])
   expect(queue.stats().unusableRetryAfter).toBe(2)
   const { attempts } = await queue.attempts(taskId)
@@ -96,19 +48,16 @@ test.each<[what: string, headers: Record<string, string>]>([
 })
 
 test('it is counted on the caller’s own first attempt, too', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503, { 'retry-after': 'soon' })
-  const answer = watch(queue.fetch(ORDERS))
-  await clock.advance(1_000)
+  const { answer, queue } = await called([[503, { 'retry-after': 'soon' }]], { forMs: 1_000 })
   expect(answer.value?.status).toBe(200)
   expect(queue.stats().unusableRetryAfter).toBe(1)
 })
 
 test('a success with a Retry-After nobody asked for counts as nothing', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(202, { 'retry-after': 'soon' }).reply(202, { 'retry-after': '30' })
-  await queue.enqueue(ORDERS)
-  await clock.settle()
+  const { queue, clock } = await submitted([
+    [202, { 'retry-after': 'soon' }],
+    [202, { 'retry-after': '30' }],
+  ])
   await queue.enqueue(ORDERS)
   await clock.settle()
   expect(queue.stats()).toMatchObject({ unusableRetryAfter: 0, succeeded: 2 })
@@ -116,8 +65,7 @@ test('a success with a Retry-After nobody asked for counts as nothing', async ()
 })
 
 test('S9 Axios: RateLimit of an answer holds the origin', async () => {
-  const { server, queue, api } = await axiosSetup('http')
-  server.reply(503, spent(1))
+  const { server, queue, api } = await axiosSetup('http', { answers: [[503, spent(1)]] })
   const answer = api.get('/a')
   await eventually(() => Object.values(queue.stats().origins)[0]?.heldUntilAt).toBeTypeOf('number')
   expect((await answer).status).toBe(200)

@@ -1,7 +1,7 @@
 /** How many attempts may start in a time: `rate`. */
 
 import { expect, test } from 'vitest'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
 /** When each request came, from the first on. */
@@ -25,8 +25,7 @@ test('burst is 1 unless given, and each origin has a bucket of its own', async (
 })
 
 test('retries keep to it, callers’ own first attempts do not', async () => {
-  const { queue, server, clock } = await setup({ rate: { perSecond: 0.1 }, policy: { maxAttempts: 2 } })
-  server.reply(503).reply(503).reply(503)
+  const { queue, server, clock } = await setup({ rate: { perSecond: 0.1 }, policy: { maxAttempts: 2 } }, 503, 503, 503)
   const answers = ['a', 'b', 'c'].map((id) => queue.fetch(`${ORDERS}/${id}`))
   await clock.advance(30_000)
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200])
@@ -53,8 +52,7 @@ test('explain says that a task waits for the rate, and until when', async () => 
 })
 
 test('stored tasks are claimed no faster than the rate of their process allows', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open({ rate: { perSecond: 1, burst: 2 } })
+  const { server, clock, queue } = await opened({ rate: { perSecond: 1, burst: 2 } })
   for (let i = 0; i < 5; i++) await queue.enqueue(`${ORDERS}/${i}`, { method: 'POST' })
   await clock.advance(10_000)
   const came = times(server)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
 /** Options of fetch that a platform reads and a Request does not show. */
@@ -61,8 +61,7 @@ test('a stored task is sent by its own process with the init that is not stored'
     sent.push(init as Sent)
     return new Response(null, { status: sent.length < 3 ? 503 : 200 })
   }
-  const { clock, store, open } = world()
-  const { queue } = await open({ fetch })
+  const { clock, store, queue } = await opened({ fetch })
   const { taskId } = await queue.enqueue(new Request(ORDERS, { method: 'POST' }), { ...EXTRA } as RequestInit)
   const record = await store.get(taskId)
   expect(record).toBeDefined()

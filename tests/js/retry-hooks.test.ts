@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import type { RetryContext, RetryNotice } from '../../js/index.ts'
-import { world } from './durable-setup.ts'
-import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { opened, world } from './durable-setup.ts'
+import { always, called, gaps, markOf, ORDERS, setup, submitted, throwing, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'order' } as const
 /** No hook of its own, and no key: not to be repeated. */
@@ -51,8 +51,7 @@ test('it is not asked about a success or an abort', async () => {
     asked++
     return true
   }
-  const { queue, server, clock } = await setup({ shouldRetry })
-  server.reply(200).reply(302)
+  const { queue, server, clock } = await setup({ shouldRetry }, 200, 302)
   await queue.fetch(ORDERS)
   await queue.fetch(ORDERS, { redirect: 'manual' })
   const controller = new AbortController()
@@ -98,8 +97,7 @@ test.each([true, Promise.resolve(true)])(
 )
 
 test('S5 true repeats no unsafe request without a key, and no body that cannot be sent again', async () => {
-  const { queue, server, clock } = await setup({ shouldRetry: () => true, maxBodyBytes: 10, ...UNSAFE })
-  always(server, 503, 2)
+  const { queue, server, clock } = await setup({ shouldRetry: () => true, maxBodyBytes: 10, ...UNSAFE }, 503, 503)
   expect((await queue.fetch(ORDERS, POST)).status).toBe(503)
   expect((await queue.fetch(ORDERS, { method: 'PUT', body: 'longer than ten bytes' })).status).toBe(503)
   await clock.advance(60_000)
@@ -129,8 +127,7 @@ test('the call’s hook has the word before the queue’s, which is asked where 
     order.push(name)
     return word
   }
-  const { queue, server, clock } = await setup({ shouldRetry: said('queue', false) })
-  server.reply(503)
+  const { queue, server, clock } = await setup({ shouldRetry: said('queue', false) }, 503)
   const kept = queue.fetch(ORDERS, { redrive: { shouldRetry: said('call', true) } })
   await clock.advance(2_000)
   expect([(await kept).status, ...order.splice(0)]).toEqual([200, 'call'])
@@ -140,19 +137,13 @@ test('the call’s hook has the word before the queue’s, which is asked where 
 })
 
 test.each([
-  [
-    'throws',
-    () => {
-      throw new Error('mine')
-    },
-  ],
+  ['throws', throwing(new Error('mine'))],
   ['rejects', () => Promise.reject(new Error('mine'))],
 ] as const)(
   'what a hook %s is what the call rejects with, after its first attempt and after a later one',
   async (_how, hook) => {
     for (const name of ['shouldRetry', 'delay'] as const) {
-      const { queue, server, clock } = await setup()
-      always(server, 503, 9)
+      const { queue, server, clock } = await setup({}, ...Array(9).fill(503))
       const first = watch(queue.fetch(ORDERS, { redrive: { [name]: hook } }))
       const later = watch(
         queue.fetch(ORDERS, {
@@ -167,8 +158,7 @@ test.each([
 )
 
 test('a hook that takes longer than 5 s counts as one that throws', async () => {
-  const { queue, server, clock } = await setup({ shouldRetry: () => new Promise<boolean>(() => {}) })
-  server.reply(503)
+  const { queue, clock } = await setup({ shouldRetry: () => new Promise<boolean>(() => {}) }, 503)
   const call = watch(queue.fetch(ORDERS))
   await clock.advance(4_999)
   expect(call.state).toBe('pending')
@@ -180,10 +170,7 @@ test('S2 where no caller waits a hook that throws loses no task: the policy deci
   const shouldRetry = () => {
     throw new Error('mine')
   }
-  const { queue, server, clock, events } = await setup({ shouldRetry })
-  always(server, 503, 2)
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(10_000)
+  const { taskId, queue, events } = await submitted([503, 503], { options: { shouldRetry }, init: POST, forMs: 10_000 })
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
   const [told, ...more] = events.of('degraded')
   expect(told).toMatchObject({ code: 'hook_threw', message: expect.stringContaining('mine') })
@@ -192,38 +179,13 @@ test('S2 where no caller waits a hook that throws loses no task: the policy deci
 
 test('delay names the wait in place of the curve; undefined leaves it to the curve', async () => {
   const delay = ({ attemptNumber }: RetryContext) => (attemptNumber === 2 ? undefined : attemptNumber * 100.4)
-  const { queue, server, clock } = await setup({ delay })
-  always(server, 503, 3)
-  const answer = queue.fetch(ORDERS, POST)
-  await clock.advance(10_000)
-  expect((await answer).status).toBe(200)
+  const { answer, server } = await called([503, 503, 503], { options: { delay }, init: POST, forMs: 10_000 })
+  expect(answer.value?.status).toBe(200)
   expect(gaps(server)).toEqual([101, 2_000, 302])
 })
 
-test('S9 delay is never below what the server asked', async () => {
-  const { queue, server, clock } = await setup({ delay: () => 10 })
-  server.reply(503, { 'retry-after': '20' }).reply(503)
-  const answer = queue.fetch(ORDERS, POST)
-  await clock.advance(60_000)
-  await answer
-  const [first = 0, second] = gaps(server)
-  expect(first).toBeGreaterThanOrEqual(20_000)
-  expect(second).toBe(10)
-})
-
-test('S8 a delay that cannot end within waitMs is not begun', async () => {
-  const { queue, server, clock } = await setup({ delay: () => 60_000 })
-  server.reply(503)
-  const answer = watch(queue.fetch(ORDERS, POST))
-  await clock.settle()
-  expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
-})
-
 test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5', null])('a delay of %j', async (given) => {
-  const { queue, server, clock } = await setup({ delay: () => given as number })
-  server.reply(503)
-  const call = watch(queue.fetch(ORDERS))
-  await clock.advance(1_000)
+  const { answer: call } = await called([503], { options: { delay: () => given as number }, forMs: 1_000 })
   if (given === null) expect(call.value?.status).toBe(200)
   else expect(String(call.error)).toMatch(/^(Type|Range)Error: delay\(\): expected milliseconds/)
 })
@@ -255,17 +217,11 @@ test.each([false, true])(
       [2, 2, 'fetch failed'],
     ])
     expect(events.names()).toEqual(['queued', 'retry', 'attempt', 'retry', 'attempt', 'succeeded'])
-
-    async function opened() {
-      const { open, ...rest } = world()
-      return { ...(await open()), ...rest }
-    }
   },
 )
 
 test('no retry is told of where none follows', async () => {
-  const { queue, server, clock, events } = await setup({ policy: { maxAttempts: 1 } })
-  server.reply(503).reply(404)
+  const { queue, clock, events } = await setup({ policy: { maxAttempts: 1 } }, 503, 404)
   await queue.fetch(ORDERS)
   await queue.fetch(ORDERS)
   await queue.enqueue(ORDERS, POST)

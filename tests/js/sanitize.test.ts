@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { RetryTask, SanitizeOptions } from '../../js/index.ts'
 import { setup as axiosSetup } from './axios-setup.ts'
-import { type Fakes, markOf, ORDERS, setup, watch } from './setup.ts'
+import { type Fakes, markOf, ORDERS, setup, submitted, watch } from './setup.ts'
 
 const SECRET_URL = `${ORDERS}?page=2&token=hush&sort=asc#part`
 const SHOWN_URL = `${ORDERS}?page=2&token=REDACTED&sort=asc#part`
@@ -36,8 +36,7 @@ test.each<[how: string, status: number]>([
 })
 
 test('the request itself is sent as it is, every time', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(503)
+  const { queue, server, clock } = await setup({}, 503, 503)
   const answer = watch(queue.fetch(SECRET_URL, { method: 'POST', headers: { authorization: 'Bearer hush' } }))
   await clock.advance(3_000)
   expect(answer.value?.status).toBe(200)
@@ -65,9 +64,7 @@ test.each<SanitizeOptions['urlSecrets']>(['memory', 'strip'])("S12 '%s' shows it
 })
 
 test('S12 letters beyond ASCII do not move what is hidden', async () => {
-  const { queue, server, clock } = await setup()
-  const { taskId } = await queue.enqueue('https://bücher.test/ä?ö=ü&token=hush&漢=1')
-  await clock.settle()
+  const { taskId, queue, server } = await submitted([], { url: 'https://bücher.test/ä?ö=ü&token=hush&漢=1' })
   const { targetUrl = '' } = (await queue.get(taskId)) ?? {}
   expect(decodeURIComponent(targetUrl)).toMatch(/\/ä\?ö=ü&token=REDACTED&漢=1$/)
   expect(server.requests[0]?.url).toContain('token=hush')
@@ -131,16 +128,14 @@ test.each<[what: string, sanitize: SanitizeOptions, kept: readonly string[]]>([
 })
 
 test('S12 the caller’s own error is not the place to hide things, its mark shows none', async () => {
-  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 } })
-  server.reply(503).reply(503)
+  const { queue, clock } = await setup({ policy: { maxAttempts: 2 } }, 503, 503)
   const answer = watch(queue.fetch(SECRET_URL))
   await clock.advance(1_000)
   expect(JSON.stringify(markOf(answer.value))).not.toContain('hush')
 })
 
 test('S12 Axios: secrets in params are REDACTED in the task, and sent', async () => {
-  const { server, queue, api } = await axiosSetup('http')
-  server.reply(503)
+  const { server, queue, api } = await axiosSetup('http', { answers: [503] })
   const seen: string[] = []
   queue.on('queued', ({ task }) => seen.push(task.targetUrl))
   await api.get('/orders', { params: { page: 2, token: 'hush' } })

@@ -8,6 +8,7 @@ import {
   RetryQueue,
   type RetryQueueOptions,
 } from '../../js/index.ts'
+import type { BodyLike } from '../../js/platform/web.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { EVENT_NAMES, type EventName } from './event-names.ts'
 
@@ -52,15 +53,59 @@ export interface Fakes {
   readonly events: Events
 }
 
+/** What a server says to the next request: a status, with headers and a body where there are some, no answer yet, or an error. */
+export type Said =
+  | number
+  | readonly [status: number, headers: Record<string, string>, body?: BodyLike]
+  | 'hangs'
+  | 'lost'
+  | Error
+
+/** Puts `answers` into the script of `server`. */
+export function script(server: ScriptedServer, answers: readonly Said[]): void {
+  for (const said of answers) {
+    if (said === 'hangs') server.hang()
+    else if (said === 'lost') server.fail()
+    else if (typeof said === 'number') server.reply(said)
+    else if (said instanceof Error) server.fail(said)
+    else server.reply(...said)
+  }
+}
+
 /** The queue's core is here and its waits are plain unless `options` say otherwise; it is closed when the test ends. */
-export async function setup(options: RetryQueueOptions = {}): Promise<Fakes> {
+export async function setup(options: RetryQueueOptions = {}, ...answers: readonly Said[]): Promise<Fakes> {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
+  script(server, answers)
   const policy = { ...PLAIN_CURVE, ...options.policy }
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...NO_GATES, ...options, policy })
   const events = heard(queue, clock)
   await queue.ready
   return { queue, server, clock, events }
+}
+
+interface Call {
+  readonly options?: RetryQueueOptions
+  readonly url?: string
+  readonly init?: object
+  /** For how long it is looked at. */
+  readonly forMs?: number
+}
+
+/** A call by fetch that meets `answers`, one after another, and what became of it. */
+export async function called(answers: readonly Said[] = [], { options, url = ORDERS, init, forMs }: Call = {}) {
+  const fakes = await setup(options, ...answers)
+  const answer = watch(fakes.queue.fetch(url, init))
+  await (forMs === undefined ? fakes.clock.settle() : fakes.clock.advance(forMs))
+  return { ...fakes, answer }
+}
+
+/** The same by enqueue. */
+export async function submitted(answers: readonly Said[] = [], { options, url = ORDERS, init, forMs }: Call = {}) {
+  const fakes = await setup(options, ...answers)
+  const { taskId } = await fakes.queue.enqueue(url, init)
+  await (forMs === undefined ? fakes.clock.settle() : fakes.clock.advance(forMs))
+  return { ...fakes, taskId }
 }
 
 /** The events of a queue from here on; it is closed when the test ends. */
@@ -145,3 +190,18 @@ export function login() {
   }
   return { during, begun: () => begun, end: (error?: Error) => (error ? reject(error) : resolve()) }
 }
+
+/** A hook that throws. */
+export const throwing =
+  (error: unknown): (() => never) =>
+  () => {
+    throw error
+  }
+
+/** The values of a header that each request came with; null: without. */
+export const sentBy = ({ requests }: Pick<ScriptedServer, 'requests'>, name: string): (string | null)[] =>
+  requests.map(({ headers }) => headers.get(name))
+export const keysOf = (server: ScriptedServer) => sentBy(server, 'idempotency-key')
+export const authOf = (server: Pick<ScriptedServer, 'requests'>) => sentBy(server, 'authorization')
+export const bodiesOf = ({ requests }: ScriptedServer) => requests.map(({ body }) => body)
+export const urlsOf = ({ requests }: ScriptedServer) => requests.map(({ url }) => url)

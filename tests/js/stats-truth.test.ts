@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { RetryQueue } from '../../js/index.ts'
 import type { FakeClock, ScriptedServer } from '../../js/testing.ts'
-import { world } from './durable-setup.ts'
+import { opened, world } from './durable-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
@@ -27,8 +27,7 @@ test('a circuit whose time is up is half-open, though no attempt has come since'
 })
 
 test('a hold that is over is not shown', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(429, { 'retry-after': '5' })
+  const { queue, clock } = await setup({}, [429, { 'retry-after': '5' }])
   await queue.fetch(ORDERS, ONCE)
   expect(queue.stats().origins[ORIGIN]?.heldUntilAt).toBe(clock.now() + 5_000)
   await clock.advance(5_001)
@@ -36,8 +35,7 @@ test('a hold that is over is not shown', async () => {
 })
 
 test('tokens that time has brought are there', async () => {
-  const { queue, server, clock } = await setup({ retryBudget: { capacity: 2, perSuccess: 0, perSecond: 1 } })
-  server.reply(503)
+  const { queue, server, clock } = await setup({ retryBudget: { capacity: 2, perSuccess: 0, perSecond: 1 } }, 503)
   await queue.enqueue(ORDERS, POST)
   await clock.advance(1_000)
   const tokens = () => queue.stats().origins[ORIGIN]?.retryBudget
@@ -62,8 +60,7 @@ test('nothing is to be attempted in a pause, or offline', async () => {
 })
 
 test('what is due is attempted now, not earlier', async () => {
-  const { queue, server, clock } = await setup({ concurrency: 1, policy: { attemptTimeoutMs: 0 } })
-  server.hang()
+  const { queue, clock } = await setup({ concurrency: 1, policy: { attemptTimeoutMs: 0 } }, 'hangs')
   await queue.enqueue(ORDERS, POST)
   await queue.enqueue(`${ORDERS}/2`, POST)
   await clock.advance(60_000)
@@ -73,8 +70,7 @@ test('what is due is attempted now, not earlier', async () => {
 })
 
 test('dead letters past their retention are not counted', async () => {
-  const { queue, server, clock } = await setup({ retention: { deadLetterMs: 60_000 } })
-  server.reply(400)
+  const { queue, clock } = await setup({ retention: { deadLetterMs: 60_000 } }, 400)
   await queue.enqueue(ORDERS, POST)
   await clock.advance(0)
   expect(queue.stats().deadLetters).toBe(1)
@@ -97,8 +93,7 @@ test('of a paused store all that is in it', async () => {
 })
 
 test('of a store whose server is down all that is in it', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open({ breaker: { openMs: 600_000, maxOpenMs: 600_000 } })
+  const { server, clock, queue } = await opened({ breaker: { openMs: 600_000, maxOpenMs: 600_000 } })
   await untilOpen(queue, server, clock)
   // each asks for an attempt
   for (let i = 0; i < 100; i++) server.reply(503)

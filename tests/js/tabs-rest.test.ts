@@ -2,9 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { RedriveError } from '../../js/api/errors.ts'
-import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/api/task-errors.ts'
-import { world } from './durable-setup.ts'
+import { faulty } from './durable-setup.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
 import { browser, page } from './tabs-setup.ts'
 import { trappingAt } from './trapping.ts'
@@ -134,29 +133,16 @@ test('a tab of another user neither asks nor waits in a loop', async () => {
   expect(one.calls.length + two.calls.length - before).toBeLessThan(5)
 })
 
-/** A process whose store cannot be had while `isGone`. */
-function outage(code: 'STORAGE_UNAVAILABLE' | 'STORAGE_NEWER') {
-  const it = { isGone: false }
-  const gone = () => Promise.reject(new RedriveError(code, 'in vain'))
-  const there = world((whole) => {
-    return new Proxy<TaskStore>(whole, {
-      get(_, name) {
-        const value: unknown = Reflect.get(whole, name)
-        if (typeof value !== 'function') return value
-        return it.isGone && name !== 'subscribe' ? gone : value.bind(whole)
-      },
-    })
-  })
-  return Object.assign(it, there)
-}
+/** All that a store is asked. */
+const ALL = /^(?!subscribe$)/
 
 test.each(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'] as const)(
   'a store that cannot be had, %s: new tasks stay in memory, one `degraded`, and are stored again once it can',
   async (code) => {
-    const it = outage(code)
+    const it = faulty(ALL)
     const { open, clock, server, store } = it
     const { queue, events } = await open()
-    it.isGone = true
+    it.error = new RedriveError(code, 'in vain')
     server.reply(503).reply(503)
     const answer = watch(queue.fetch(ORDERS, POST))
     const allowed = { ...POST, redrive: { allowMemory: true } }
@@ -165,7 +151,7 @@ test.each(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'] as const)(
     expect(answer.value?.status).toBe(200)
     expect(events.of('degraded').map(({ code }) => code)).toEqual(['storage_unavailable'])
     expect(events.of('succeeded')).toHaveLength(2)
-    it.isGone = false
+    it.error = undefined
     await clock.advance(6_000)
     const { taskId, durability } = await queue.enqueue(`${ORDERS}/3`, POST)
     expect(durability).toBe(store.durability)
@@ -174,15 +160,14 @@ test.each(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'] as const)(
 )
 
 test("S18 before-send where the store cannot be had is plain fetch, and retried in the page's memory", async () => {
-  const it = outage('STORAGE_UNAVAILABLE')
+  const it = faulty(ALL)
   const { open, clock, server } = it
   const { queue, events } = await open({ persist: 'before-send' })
-  it.isGone = true
+  it.error = new RedriveError('STORAGE_UNAVAILABLE', 'in vain')
   server.reply(503)
   const answer = watch(queue.fetch(ORDERS, POST))
   await clock.advance(2_000)
-  expect(answer.value?.status).toBe(200)
-  expect(server.hits).toBe(2)
+  expect([answer.value?.status, server.hits]).toEqual([200, 2])
   expect(events.of('degraded').map(({ code }) => code)).toEqual(['storage_unavailable'])
 })
 

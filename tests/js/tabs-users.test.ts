@@ -46,8 +46,7 @@ test.for([
   expect(server.hits).toBe(1)
   await two.queue.setPrincipal('A')
   await clock.advance(5_000)
-  expect(answer.value?.status).toBe(200)
-  expect(server.hits).toBe(2)
+  expect([answer.value?.status, server.hits]).toEqual([200, 2])
 })
 
 test('S16 a store that cannot say who is there is asked again: nothing is sent meanwhile, everything afterwards', async () => {

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { type ExhaustedError, RedriveError, type RetryTask } from '../../js/index.ts'
-import { always, ORDERS, setup, watch } from './setup.ts'
+import { always, ORDERS, setup, submitted, watch } from './setup.ts'
 
 test('get shows a task as it waits, runs and ends', async () => {
-  const { queue, server, clock } = await setup({ principal: 'user-7' })
-  server.reply(503)
+  const { queue, server, clock } = await setup({ principal: 'user-7' }, 503)
   const release = server.hang()
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'x' })
   await clock.settle()
@@ -57,10 +56,7 @@ test('attempts tells each attempt and why the next step was taken', async () => 
 })
 
 test('attempts come in pages', async () => {
-  const { queue, server, clock } = await setup()
-  always(server, 503, 4)
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.advance(15_000)
+  const { taskId, queue } = await submitted(Array(4).fill(503), { forMs: 15_000 })
   const first = await queue.attempts(taskId, { limit: 3 })
   const second = await queue.attempts(taskId, { limit: 3, ...(first.cursor ? { cursor: first.cursor } : {}) })
   expect([...first.attempts, ...second.attempts].map(({ attemptNumber }) => attemptNumber)).toEqual([1, 2, 3, 4, 5])
@@ -68,8 +64,7 @@ test('attempts come in pages', async () => {
 })
 
 test('the last 100 attempts are kept', async () => {
-  const { queue, server, clock } = await setup({ policy: { strategy: 'fixed', maxAttempts: 100 } })
-  always(server, 503, 150)
+  const { queue, clock } = await setup({ policy: { strategy: 'fixed', maxAttempts: 100 } }, ...Array(150).fill(503))
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.advance(99_000)
   await queue.deadLetters.redrive(taskId)
@@ -80,8 +75,7 @@ test('the last 100 attempts are kept', async () => {
 })
 
 test('list filters by status and by origin, in the order the tasks were made', async () => {
-  const { queue, server, clock } = await setup({ concurrency: 3 })
-  server.reply(200).reply(404).reply(503)
+  const { queue, clock } = await setup({ concurrency: 3 }, 200, 404, 503)
   const ids: string[] = []
   for (const url of ['https://a.test/1', 'https://b.test/2', 'https://a.test/3']) {
     ids.push((await queue.enqueue(url)).taskId)
@@ -116,8 +110,7 @@ test('list comes in pages that neither repeat nor skip, even if tasks go between
 })
 
 test('result resolves when the task ends, with the status and no error', async () => {
-  const { queue, server, clock } = await setup()
-  server.reply(503).reply(201)
+  const { queue, clock } = await setup({}, 503, 201)
   const { taskId } = await queue.enqueue(ORDERS)
   const result = watch(queue.result(taskId))
   await clock.settle()
@@ -128,8 +121,7 @@ test('result resolves when the task ends, with the status and no error', async (
 })
 
 test('result of a task given up carries an ExhaustedError with reason and task', async () => {
-  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 } })
-  server.reply(503).fail()
+  const { queue, clock } = await setup({ policy: { maxAttempts: 2 } }, 503, 'lost')
   const { taskId } = await queue.enqueue(`${ORDERS}?token=hush`)
   await clock.advance(1_000)
   const { responseStatus, error, task } = await queue.result(taskId)
@@ -168,10 +160,7 @@ test('S8 cancel of a waiting task ends it at once, and its caller', async () => 
 })
 
 test('cancel of a task in flight aborts the attempt', async () => {
-  const { queue, server, clock, events } = await setup()
-  server.hang()
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.settle()
+  const { taskId, queue, server, clock, events } = await submitted(['hangs'])
   expect(await queue.cancel(taskId)).toBe('requested')
   await clock.settle()
   expect(server.requests[0]?.signal.aborted).toBe(true)
@@ -180,36 +169,25 @@ test('cancel of a task in flight aborts the attempt', async () => {
   expect(queue.stats()).toMatchObject({ cancelled: 1, inFlight: 0 })
 })
 
-test('cancel of a task in flight: a success that was on its way still counts', async () => {
+test.each([
+  [200, 'SUCCEEDED', ['queued', 'attempt', 'succeeded']],
+  [503, 'CANCELLED', ['queued', 'attempt', 'cancelled']],
+])('cancel of a task in flight whose %i was on its way leaves it %s', async (answer, status, told) => {
   // a fetch that does not listen to its signal, as a request whose answer is already here
   let release: (response: Response) => void = () => {}
-  const { queue, clock, events } = await setup({ fetch: () => new Promise((resolve) => (release = resolve)) })
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.settle()
+  const fetch = () => new Promise<Response>((resolve) => (release = resolve))
+  const { taskId, queue, clock, events } = await submitted([], { options: { fetch } })
   expect(await queue.cancel(taskId)).toBe('requested')
-  release(new Response(null, { status: 200 }))
-  await clock.settle()
-  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
-  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
-})
-
-test('cancel of a task in flight: a failure that was on its way does not bring it back', async () => {
-  let release: (response: Response) => void = () => {}
-  const { queue, clock } = await setup({ fetch: () => new Promise((resolve) => (release = resolve)) })
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.settle()
-  await queue.cancel(taskId)
-  release(new Response(null, { status: 503 }))
+  release(new Response(null, { status: answer }))
   await clock.advance(60_000)
-  expect(await queue.get(taskId)).toMatchObject({ status: 'CANCELLED', attemptNumber: 1 })
+  expect(await queue.get(taskId)).toMatchObject({ status, attemptNumber: 1 })
+  expect(events.names()).toEqual(told)
   expect(clock.timers).toBe(0)
 })
 
 test('retention that names one limit keeps the defaults of the others, even where it says undefined', async () => {
   const retention = { terminalMs: undefined, maxTerminal: 1 } as unknown as { maxTerminal: number }
-  const { queue, clock } = await setup({ retention })
-  const { taskId } = await queue.enqueue(ORDERS)
-  await clock.settle()
+  const { taskId, queue } = await submitted([], { options: { retention } })
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
@@ -221,23 +199,4 @@ test('nobody can change the headers of a task that others are shown', async () =
   expect(() => Object.assign(shown.headers, { accept: 'changed' })).toThrow(TypeError)
   expect(() => Object.assign(shown.withheldHeaders, ['changed'])).toThrow(TypeError)
   expect(await queue.get(taskId)).toMatchObject({ headers: { accept: 'text/plain' }, withheldHeaders: ['x-own'] })
-})
-
-test('list takes the tasks of one origin, and no URL in its place', async () => {
-  const { queue, clock } = await setup()
-  await queue.enqueue(ORDERS)
-  await clock.settle()
-  const { origin } = new URL(ORDERS)
-  await expect(queue.list({ origin: ORDERS })).rejects.toThrow(`'${origin}' was meant`)
-  expect((await queue.list({ origin })).tasks).toHaveLength(1)
-})
-
-test('L4 one that fails does not block the others, though they run one at a time', async () => {
-  const { queue, server, clock } = await setup({ concurrency: 1 })
-  server.fail().reply(200).reply(200)
-  const bad = await queue.enqueue(`${ORDERS}/bad`)
-  const good = [await queue.enqueue(`${ORDERS}/1`), await queue.enqueue(`${ORDERS}/2`)]
-  await clock.settle()
-  for (const { taskId } of good) expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
-  expect(await queue.get(bad.taskId)).toMatchObject({ status: 'PENDING' })
 })

@@ -2,11 +2,10 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { MAX_TIMER_MS, systemClock } from '../../js/platform/clock.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { called, closeNow, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 
 test('an attempt without an answer in attemptTimeoutMs is aborted and tried again', async () => {
-  const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 5_000 } })
-  server.hang()
+  const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 5_000 } }, 'hangs')
   const answer = queue.fetch(ORDERS)
   await clock.advance(4_999)
   expect(server.requests[0]?.signal.aborted).toBe(false)
@@ -18,8 +17,7 @@ test('an attempt without an answer in attemptTimeoutMs is aborted and tried agai
 })
 
 test('when every attempt times out the caller gets a TimeoutError that says how long', async () => {
-  const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 5_000, maxAttempts: 2 } })
-  server.hang()
+  const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 5_000, maxAttempts: 2 } }, 'hangs')
   server.hang()
   const answer = watch(queue.fetch(ORDERS))
   await clock.advance(11_000)
@@ -31,10 +29,7 @@ test.each([
   [{ waitMs: 2_000 }, 'attempt 1 had no answer within 2000 ms, what was left of waitMs'],
   [{ policy: { maxAttempts: 1 } }, 'attempt 1 had no answer within 10000 ms, its attemptTimeoutMs'],
 ])('the error of a call with %o names the limit that has ended it', async (redrive, message) => {
-  const { queue, server, clock } = await setup()
-  server.hang()
-  const answer = watch(queue.fetch(ORDERS, { redrive }))
-  await clock.advance(10_000)
+  const { answer } = await called(['hangs'], { init: { redrive }, forMs: 10_000 })
   expect(answer.error).toMatchObject({ name: 'TimeoutError', message })
 })
 
@@ -133,20 +128,6 @@ test('the timeout is for the headers: a slow body is not cut', async () => {
   push('but whole')
   end()
   expect(await text).toBe('slow but whole')
-})
-
-test.each<[what: string, statuses: number[]]>([
-  ['a success at once', [200]],
-  ['a refusal', [404]],
-  ['a success after retries', [503, 503, 200]],
-  ['running out of attempts', [503, 503, 503, 503, 503]],
-])('when nothing waits no timer runs: after %s', async (_what, statuses) => {
-  const { queue, server, clock } = await setup()
-  for (const status of statuses) server.reply(status)
-  const answer = queue.fetch(ORDERS)
-  await clock.advance(15_000)
-  await answer
-  expect(clock.timers).toBe(0)
 })
 
 test('one timer waits for any number of tasks', async () => {

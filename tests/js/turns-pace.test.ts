@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { TurnSchedule } from '../../js/durable/turn-schedule.ts'
-import { withMethods, world } from './durable-setup.ts'
+import { opened, withMethods, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -101,8 +101,7 @@ const TASKS = 50
 const BESIDES = 5
 
 test('a backlog costs one turn an attempt: it settles the last and claims the next', async () => {
-  const { open, clock, store, server } = world()
-  const { queue } = await open({ concurrency: 1 })
+  const { clock, store, server, queue } = await opened({ concurrency: 1 })
   queue.pause()
   for (let i = 0; i < TASKS; i++) await queue.enqueue(`${ORDERS}/${i}`, { method: 'POST' })
   await clock.settle()

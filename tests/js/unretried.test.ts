@@ -23,8 +23,7 @@ test.each(once)(
   '%s: an answer and an error have the reason, and one `degraded` the remedy',
   async (reason, options, init, remedy) => {
     asPage()
-    const { queue, server, events } = await setup(options)
-    server.reply(503).fail(new TypeError('fetch failed')).reply(503)
+    const { queue, server, events } = await setup(options, 503, 'lost', 503)
     expect(markOf(await queue.fetch(ORDERS, init))).toEqual({ reason })
     expect(markOf(await queue.fetch(ORDERS, init).catch((error) => error))).toEqual({ reason })
     expect(markOf(await queue.fetch(ORDERS, init))).toEqual({ reason })
@@ -35,15 +34,13 @@ test.each(once)(
 
 test.each(once)('%s: a success and a refusal have no reason', async (_, options, init) => {
   asPage()
-  const { queue, server } = await setup(options)
-  server.reply(200).reply(404)
+  const { queue } = await setup(options, 200, 404)
   expect(markOf(await queue.fetch(ORDERS, init))).toBeUndefined()
   expect(markOf(await queue.fetch(ORDERS, init))).toBeUndefined()
 })
 
 test('a call that is to have one attempt has no reason: it was asked for', async () => {
-  const { queue, server, events } = await setup({ idempotency: false })
-  server.reply(503)
+  const { queue, events } = await setup({ idempotency: false }, 503)
   const init: Init = { ...POST, redrive: { policy: { maxAttempts: 1 } } }
   expect(markOf(await queue.fetch(ORDERS, init))).toBeUndefined()
   expect(events.of('degraded')).toEqual([])

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
-import { type World, withMethods, world } from './durable-setup.ts'
+import { faulty, opened, type World, world } from './durable-setup.ts'
 import { API, ORDERS, watch } from './setup.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 
@@ -29,14 +29,13 @@ const unstorable: readonly (readonly [why: string, url: string, init: RequestIni
 test.each(unstorable)(
   'S19 one of an order that cannot be stored is refused, unsent: %s',
   async (_, url, init, words) => {
-    const it = world()
-    const { queue, events } = await it.open()
+    const { queue, events, server, clock } = await opened()
     const refused = { code: 'ORDER_NOT_STORED', message: expect.stringMatching(words) }
     await expect(queue.enqueue(url, init)).rejects.toMatchObject(refused)
     await expect(queue.fetch(url, init)).rejects.toMatchObject(refused)
     await expect(queue.fetch(url, init)).rejects.not.toMatchObject({ message: expect.stringContaining('=t') })
-    await it.clock.advance(MINUTE_MS)
-    expect(it.server.hits).toBe(0)
+    await clock.advance(MINUTE_MS)
+    expect(server.hits).toBe(0)
     expect(events.names()).toEqual([])
     expect((await queue.list()).tasks).toEqual([])
   },
@@ -61,28 +60,18 @@ test.each([
   ['cannot be opened', true],
   ['was open', false],
 ])('S19 one of an order is refused while a store is away that %s', async (_, fromTheStart) => {
-  let isAway = fromTheStart
-  const unlessAway = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (isAway) throw away
-    return work()
-  }
-  const it = world((store) =>
-    withMethods(store, {
-      enqueue: (tasks, lease) => unlessAway(() => store.enqueue(tasks, lease)),
-      turn: (step) => unlessAway(() => store.turn(step)),
-      counts: () => unlessAway(() => store.counts()),
-    }),
-  )
+  const it = faulty()
+  if (fromTheStart) it.error = away
   const { queue } = await it.open({ allowMemory: true })
   const refused = { code: 'STORAGE_UNAVAILABLE' }
-  isAway = true
+  it.error = away
   // the first of them finds it out, the second knows
   for (const path of ['1', '2']) {
     await expect(queue.enqueue(`${API}/${path}`, { ...POST, redrive: A })).rejects.toMatchObject(refused)
     await expect(queue.fetch(`${API}/${path}`, { ...POST, redrive: A })).rejects.toMatchObject(refused)
   }
   expect((await queue.enqueue(`${API}/3`, POST)).durability).toBe('memory')
-  isAway = false
+  it.error = undefined
   await it.clock.advance(MINUTE_MS)
   expect(sent(it)).toEqual(['3'])
   await queue.enqueue(`${API}/4`, { ...POST, redrive: A })
@@ -147,29 +136,15 @@ test.each<[string, RetryQueueOptions, number]>([
   expect(sent(it)).toEqual(['heard', 'b'])
 })
 
-/** A store whose turns fail while its disk is gone. */
-function onDisk() {
-  const disk = { isGone: false }
-  const it = world((store) =>
-    withMethods(store, {
-      async turn(step) {
-        if (disk.isGone) throw new Error('the disk is gone')
-        return store.turn(step)
-      },
-    }),
-  )
-  return { disk, it }
-}
-
 test('S9 a store that has failed gets a hold as soon as it answers, for the time that is left', async () => {
-  const { disk, it } = onDisk()
+  const it = faulty(/^turn$/)
   const a = await it.open()
   const b = await it.open({ store: it.store })
-  disk.isGone = true
+  it.error = away
   it.server.reply(429, { 'retry-after': '20' })
   await a.queue.enqueue(`${API}/heard`)
   await it.clock.advance(7_000)
-  disk.isGone = false
+  it.error = undefined
   await it.clock.advance(5_000)
   await b.queue.enqueue(`${API}/b`, POST)
   await it.clock.advance(7_999)
@@ -179,19 +154,19 @@ test('S9 a store that has failed gets a hold as soon as it answers, for the time
 })
 
 test('S9 tasks in the store wait for what is heard by an attempt that another process has taken over', async () => {
-  const { disk, it } = onDisk()
+  const it = faulty(/^turn$/)
   const a = await it.open({ policy: { attemptTimeoutMs: 60_000 } })
   const answer = it.server.hang()
   await a.queue.enqueue(`${API}/both`, POST)
   await it.clock.settle()
   const b = await it.open({ store: it.store })
-  disk.isGone = true
+  it.error = away
   // the lease, and the grace that a process gives which has asked nothing for half of it (ADR 0088)
   await it.clock.advance(43_000)
   expect(sent(it)).toEqual(['both', 'both'])
   answer(429, { 'retry-after': '20' })
   await it.clock.settle()
-  disk.isGone = false
+  it.error = undefined
   await it.clock.advance(5_000)
   await b.queue.enqueue(`${API}/b`, POST)
   await it.clock.advance(14_999)

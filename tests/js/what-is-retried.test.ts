@@ -1,9 +1,10 @@
 /** A3: which answers and which errors are tried again, over fetch; Axios has its own file. */
 
 import { describe, expect, test } from 'vitest'
+import type { RetryQueueOptions } from '../../js/index.ts'
 import { onLoopback } from '../loopback.ts'
-import { world } from './durable-setup.ts'
-import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import { opened, world } from './durable-setup.ts'
+import { always, called, gaps, keysOf, markOf, ORDERS, type Said, setup, watch } from './setup.ts'
 
 const BROAD = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]
 const POST = { method: 'POST', body: 'order' } as const
@@ -11,8 +12,7 @@ const POST = { method: 'POST', body: 'order' } as const
 describe('statuses', () => {
   test.each([200, 202, 304, 400, 404, 409, 418, 422, 500])('a listed %i is tried again', async (status) => {
     for (const init of [POST, {}]) {
-      const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [status] } })
-      server.reply(status).reply(201)
+      const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [status] } }, status, 201)
       const answer = queue.fetch(ORDERS, init)
       await clock.advance(10_000)
       expect([(await answer).status, server.hits]).toEqual([201, 2])
@@ -20,9 +20,7 @@ describe('statuses', () => {
   })
 
   test('a listed status is tried again where the call says so, and is in the store as it was said', async () => {
-    const { open, server, clock, store } = world()
-    const { queue } = await open()
-    server.reply(422)
+    const { server, clock, store, queue } = await opened({}, 422)
     const answer = queue.fetch(ORDERS, { ...POST, redrive: { policy: { retryableStatusCodes: 'broad' } } })
     await clock.advance(10_000)
     expect((await answer).status).toBe(422)
@@ -36,43 +34,25 @@ describe('statuses', () => {
 })
 
 describe('409 to a request with a key', () => {
-  test('S1 after an attempt without an answer the server is still at work on it', async () => {
-    const { queue, server, clock } = await setup()
-    server.fail().reply(409).reply(409).reply(201, {}, 'made')
-    const answer = queue.fetch(ORDERS, POST)
-    await clock.advance(20_000)
-    expect(await (await answer).text()).toBe('made')
-    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1)
-  })
+  const MADE = [201, {}, 'made'] as const
+  const TOLD = (seconds: string) => [409, { 'retry-after': seconds }] as const
 
-  test('S1 after an attempt that timed out, too, and it waits as long as it is told', async () => {
-    const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 1_000 } })
-    server.hang()
-    server.reply(409, { 'retry-after': '7' })
-    const answer = queue.fetch(ORDERS, POST)
-    await clock.advance(20_000)
-    expect((await answer).status).toBe(200)
-    const [, second = 0, third = 0] = server.requests.map(({ at }) => at)
-    expect(third - second).toBeGreaterThanOrEqual(7_000)
-  })
-
-  test.each([502, 503, 504])('S1 after a gateway’s %i the server may be at work on it, too', async (status) => {
-    const { queue, server, clock } = await setup()
-    server.reply(status).reply(409).reply(409).reply(201, {}, 'made')
-    const answer = queue.fetch(ORDERS, POST)
-    await clock.advance(20_000)
-    expect(await (await answer).text()).toBe('made')
-  })
-
-  test('S1 a first one with a Retry-After is about a request that something on the way has sent twice', async () => {
-    const { queue, server, clock } = await setup()
-    server.reply(409, { 'retry-after': '2' }).reply(201, {}, 'made')
-    const answer = queue.fetch(ORDERS, POST)
-    await clock.advance(10_000)
-    expect(await (await answer).text()).toBe('made')
-    const [first = 0, second = 0] = server.requests.map(({ at }) => at)
-    expect(second - first).toBeGreaterThanOrEqual(2_000)
-  })
+  test.each<[what: string, answers: readonly Said[], leastMs?: number]>([
+    ['after an attempt without an answer', ['lost', 409, 409, MADE]],
+    ['after one that timed out', ['hangs', TOLD('7'), MADE], 7_000],
+    ...[502, 503, 504].map((status): [string, Said[]] => [`after a gateway’s ${status}`, [status, 409, 409, MADE]]),
+    // something on the way has sent it twice
+    ['at first, with a Retry-After', [TOLD('2'), MADE], 2_000],
+  ])(
+    'S1 %s the server is still at work on it, and is asked no sooner than it says',
+    async (_, answers, leastMs = 0) => {
+      const options = { policy: { attemptTimeoutMs: 1_000 } }
+      const { answer, server } = await called(answers, { options, init: POST, forMs: 20_000 })
+      expect(await answer.value?.text()).toBe('made')
+      expect(new Set(keysOf(server)).size).toBe(1)
+      expect(gaps(server).at(-1)).toBeGreaterThanOrEqual(leastMs)
+    },
+  )
 
   test('S9 it is asked about with patience, for as long as its caller waits, and each time as the same attempt', async () => {
     const { queue, server, clock } = await setup()
@@ -92,11 +72,8 @@ describe('409 to a request with a key', () => {
   })
 
   test('it is the resource’s own without such an attempt, or without a key', async () => {
-    const { queue, server, clock } = await setup()
-    server.reply(429).reply(409)
-    const kept = queue.fetch(ORDERS, POST)
-    await clock.advance(20_000)
-    expect([(await kept).status, server.hits]).toEqual([409, 2])
+    const { answer: kept, queue, server, clock } = await called([429, 409], { init: POST, forMs: 20_000 })
+    expect([kept.value?.status, server.hits]).toEqual([409, 2])
     server.fail().reply(409)
     const bare = queue.fetch(ORDERS)
     await clock.advance(20_000)
@@ -109,9 +86,7 @@ describe('409 to a request with a key', () => {
   })
 
   test('a stored task says why it waits', async () => {
-    const { open, server, clock } = world()
-    const { queue } = await open()
-    server.reply(504)
+    const { server, clock, queue } = await opened({}, 504)
     always(server, 409, 9)
     const { taskId } = await queue.enqueue(ORDERS, POST)
     await clock.advance(8_000)
@@ -171,39 +146,14 @@ describe('a failure that its server has stored under the key', () => {
 })
 
 describe('a request that never got in', () => {
-  test('a 408 is tried again where a repeat does no harm, and says nothing of its server', async () => {
-    const { queue, server, clock } = await setup()
-    always(server, 408, 4)
-    server.reply(201)
-    const answer = queue.fetch(ORDERS, POST)
-    await clock.advance(30_000)
-    expect([(await answer).status, server.hits]).toEqual([201, 5])
-  })
-
   test('a 408 to a POST without a key is final: some send it when their handler takes too long', async () => {
-    const { queue, server } = await setup({ idempotency: false })
-    server.reply(408)
+    const { queue, server } = await setup({ idempotency: false }, 408)
     expect((await queue.fetch(ORDERS, POST)).status).toBe(408)
     expect(server.hits).toBe(1)
   })
 
-  test('S9 a 403 with a Retry-After is a limit, and any other is final', async () => {
-    const { queue, server, clock } = await setup()
-    server.reply(403, { 'retry-after': '9' }).reply(201)
-    const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.advance(8_999)
-    expect(server.hits).toBe(1)
-    await clock.advance(2_000)
-    expect([answer.value?.status, server.hits]).toEqual([201, 2])
-    server.reply(403)
-    expect((await queue.fetch(ORDERS, POST)).status).toBe(403)
-  })
-
   test('a 429 that names no wait is asked again later than a 503', async () => {
-    const { queue, server, clock } = await setup()
-    always(server, 429, 5)
-    const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.advance(6_999)
+    const { answer, server, clock } = await called(Array(5).fill(429), { init: POST, forMs: 6_999 })
     // after 1 s, 3 s and 7 s at the earliest
     expect(server.hits).toBeLessThanOrEqual(3)
     await clock.advance(23_001)
@@ -214,24 +164,21 @@ describe('a request that never got in', () => {
     let hits = 0
     const answers = [interim, interim, 101]
     const fetch = async () => Object.defineProperty(new Response(null), 'status', { value: answers[hits++] ?? 500 })
-    const { queue, clock } = await setup({ fetch })
-    const answer = queue.fetch(ORDERS, POST)
-    await clock.advance(10_000)
-    expect([(await answer).status, hits]).toEqual([101, 3])
+    const { answer } = await called([], { options: { fetch }, init: POST, forMs: 10_000 })
+    expect([answer.value?.status, hits]).toEqual([101, 3])
   })
 })
 
 describe('errors', () => {
-  const throwing = async (error: unknown) => {
+  const throwing = async (error: unknown, policy: RetryQueueOptions['policy'] = {}) => {
     let hits = 0
     const fetch = async () => {
       hits++
       throw error
     }
-    const { queue, clock } = await setup({ fetch, policy: { maxAttempts: 3 } })
-    const call = watch(queue.fetch(ORDERS, POST))
-    await clock.advance(60_000)
-    expect(call.error).toBe(error)
+    const options = { fetch, policy: { ...policy, maxAttempts: 3 } }
+    const { answer } = await called([], { options, init: POST, forMs: 60_000 })
+    expect(answer.error).toBe(error)
     return hits
   }
   const caused = (message: string, cause: object) => Object.assign(new TypeError(message), { cause })
@@ -340,27 +287,12 @@ describe('errors', () => {
       coded('ETIMEDOUT'),
       caused('fetch failed', coded('UND_ERR_HEADERS_TIMEOUT')),
     ]
-    for (const [expected, errors] of [
-      [timeouts, late],
-      [losses, [new TypeError('fetch failed'), coded('ECONNRESET')]],
-    ] as const) {
-      for (const error of errors) {
-        let hits = 0
-        const fetch = async () => {
-          hits++
-          throw error
-        }
-        const { queue, clock } = await setup({ fetch, policy: { ...policy, maxAttempts: 3 } })
-        const call = watch(queue.fetch(ORDERS, POST))
-        await clock.advance(60_000)
-        expect([error, call.error, hits]).toEqual([error, error, expected])
-      }
-    }
-    const { queue, server, clock } = await setup({ policy: { ...policy, maxAttempts: 3, attemptTimeoutMs: 500 } })
-    for (let i = 0; i < 3; i++) server.hang()
-    const call = watch(queue.fetch(ORDERS, POST))
-    await clock.advance(60_000)
-    expect([call.state, server.hits]).toEqual(['rejected', timeouts])
+    for (const error of late) expect(await throwing(error, policy), String(error)).toBe(timeouts)
+    for (const error of [new TypeError('fetch failed'), coded('ECONNRESET')])
+      expect(await throwing(error, policy), String(error)).toBe(losses)
+    const options = { policy: { ...policy, maxAttempts: 3, attemptTimeoutMs: 500 } }
+    const { answer, server } = await called(['hangs', 'hangs', 'hangs'], { options, init: POST, forMs: 60_000 })
+    expect([answer.state, server.hits]).toEqual(['rejected', timeouts])
   })
 })
 
@@ -369,12 +301,13 @@ describe('a wait that a server names', () => {
   const SECONDS = 20
 
   test.each<[what: string, headers: (at: number) => Record<string, string>]>([
+    ['a Retry-After', () => ({ 'retry-after': `${SECONDS}` })],
     ['x-ratelimit-reset, as GitHub sends it', (at) => spent('x-ratelimit', `${at / 1_000}`)],
     ['a time of RFC 3339', (at) => spent('x-rate-limit', new Date(at).toISOString())],
     ['a number of seconds', () => spent('ratelimit', `${SECONDS}`)],
     ['a RateLimit', () => ({ RateLimit: `"day";r=0;t=${SECONDS}` })],
     ['a RateLimit of draft 7', () => ({ RateLimit: `limit=9, remaining=0, reset=${SECONDS}` })],
-  ])('S9 a 403 of a quota that is used up is a limit until %s', async (_what, headers) => {
+  ])('S9 a 403 that names a time, or of a quota that is used up, is a limit until then: %s', async (_what, headers) => {
     for (const way of ['fetch', 'enqueue'] as const) {
       const { queue, server, clock } = await setup()
       server.reply(403, headers(clock.now() + SECONDS * 1_000))
@@ -388,8 +321,7 @@ describe('a wait that a server names', () => {
   })
 
   test('a 403 whose quota begins anew after waitMs is given to its caller at once', async () => {
-    const { queue, server } = await setup()
-    server.reply(403, spent('x-ratelimit', '3600'))
+    const { queue, server } = await setup({}, [403, spent('x-ratelimit', '3600')])
     expect((await queue.fetch(ORDERS, POST)).status).toBe(403)
     expect(server.hits).toBe(1)
   })
@@ -408,8 +340,7 @@ describe('a wait that a server names', () => {
   })
 
   test('a limit of one partition (pk) binds its request, and holds no other of its origin', async () => {
-    const { queue, server, clock } = await setup({ concurrency: 10 })
-    server.reply(429, { ratelimit: '"user";r=0;t=50;pk=:YQ==:' })
+    const { queue, server, clock } = await setup({ concurrency: 10 }, [429, { ratelimit: '"user";r=0;t=50;pk=:YQ==:' }])
     await queue.enqueue(`${ORDERS}/1`, POST)
     await clock.settle()
     await queue.enqueue(`${ORDERS}/2`, POST)

@@ -22,8 +22,7 @@ test('its defaults hold for every call, and a call’s own options are laid over
 })
 
 test('redrive: false on a call wins over the defaults', async () => {
-  const { queue, server } = await setup()
-  server.reply(503)
+  const { queue } = await setup({}, 503)
   const init = { redrive: false } as const
   expect((await wrapFetch(queue, { mode: 'defer' })(ORDERS, init)).status).toBe(503)
 })
@@ -42,8 +41,7 @@ test('match picks the requests that are the queue’s; the others are plain fetc
 })
 
 test.each([undefined, null, 0])('a match that says %s leaves the request to plain fetch', async (said) => {
-  const { queue, server } = await setup()
-  always(server, 503, 1)
+  const { queue, server } = await setup({}, ...Array(1).fill(503))
   const match = (() => said) as unknown as () => boolean
   expect((await wrapFetch(queue, { match })(ORDERS, { method: 'POST' })).status).toBe(503)
   expect(server.requests.map(({ headers }) => headers.has('idempotency-key'))).toEqual([false])
@@ -115,8 +113,7 @@ test('what the queue itself sends does not come back to the queue', async () => 
   always(server, 503, 2)
   const answer = globalThis.fetch(ORDERS)
   await clock.advance(3_000)
-  expect((await answer).status).toBe(200)
-  expect(server.hits).toBe(3)
+  expect([(await answer).status, server.hits]).toEqual([200, 3])
   expect((await queue.list()).tasks).toHaveLength(1)
   uninstall()
   await close()

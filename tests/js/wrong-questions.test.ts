@@ -18,6 +18,13 @@ const WRONG: readonly (readonly [question: string, ask: (queue: RetryQueue) => P
   ['list({ cursor: 5 })', (queue) => queue.list({ cursor: 5 as never }), 'list.cursor: expected'],
   ['list({ limit: 0 })', (queue) => queue.list({ limit: 0 }), 'list.limit: expected'],
   ['list({ tags: [] })', (queue) => queue.list({ tags: [] }), 'list.tags: expected'],
+  ...[{ active: false }, { active: undefined }, { tags: undefined }, { tags: [7] }, { tag: 'a' }].map(
+    (filter): (typeof WRONG)[number] => [
+      `list(${JSON.stringify(filter)})`,
+      (queue) => queue.list(filter as never),
+      `list.${Object.keys(filter)[0]}: `,
+    ],
+  ),
   ["list({ origin: 'api.test' })", (queue) => queue.list({ origin: 'api.test' }), 'list.origin: expected'],
   ['list(null)', (queue) => queue.list(null as never), 'list: expected'],
   ['get(7)', (queue) => queue.get(7 as never), 'get: expected a well-formed string, got 7'],
@@ -38,11 +45,18 @@ const WRONG: readonly (readonly [question: string, ask: (queue: RetryQueue) => P
     (queue) => queue.deadLetters.redrive('a', { force: true } as never),
     'deadLetters.redrive.force: no such option',
   ],
-  [
-    'deadLetters.redriveAll({ perSecond: 0 })',
-    (queue) => queue.deadLetters.redriveAll({ perSecond: 0 }),
-    'redriveAll.perSecond: expected',
-  ],
+  ...[
+    { perSecond: '2' },
+    { perSecond: 0 },
+    { perSecond: -1 },
+    { perSecond: NaN },
+    { signal: {} },
+    { onProgress: 1 },
+  ].map((options): (typeof WRONG)[number] => [
+    `deadLetters.redriveAll(${JSON.stringify(options)})`,
+    (queue) => queue.deadLetters.redriveAll(options as never),
+    `redriveAll.${Object.keys(options)[0]}: expected`,
+  ]),
   ...(['purge', 'redrive'] as const).flatMap((method) =>
     [undefined, null, { taskId: undefined }].map(
       (id) =>
