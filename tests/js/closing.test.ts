@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
-import type { RetryQueueOptions } from '../../js/index.ts'
-import { type World, withMethods, world } from './durable-setup.ts'
+import { opened, type World, withMethods, world } from './durable-setup.ts'
 import { called, deferred, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -15,13 +14,6 @@ async function sentLater({ open, clock, server }: World): Promise<number> {
   await open()
   await clock.advance(3_600_000)
   return server.hits - before
-}
-
-/** A queue whose close the clock has no part in, unless something takes time. */
-async function opened(options: RetryQueueOptions = {}) {
-  const all = world()
-  const { queue, events } = await all.open(options)
-  return { ...all, all, queue, events }
 }
 
 /** A call whose first attempt has failed, and whose retry runs while the queue closes. */
@@ -36,13 +28,13 @@ async function closingInRetry() {
   const closed = watch(queue.close())
   await clock.settle()
   expect(closed.state).toBe('pending')
-  return { ...all, answer, closed, release }
+  return { ...all, all, answer, closed, release }
 }
 
 describe('a caller who waits for a retry', () => {
   test('S22 gets its last answer at once, and its task ends with it', async () => {
-    const { queue, server, clock, store, all } = await opened()
-    server.reply(503)
+    const all = await opened({}, 503)
+    const { queue, clock, store } = all
     const answer = watch(queue.fetch(ORDERS, POST))
     await clock.settle()
     expect(await store.counts()).toMatchObject({ pending: 1 })
@@ -56,7 +48,8 @@ describe('a caller who waits for a retry', () => {
   })
 
   test('S22 also where it was never sent: it learns that the queue closed', async () => {
-    const { queue, clock, all } = await opened({ persist: 'before-send' })
+    const all = await opened({ persist: 'before-send' })
+    const { queue, clock } = all
     queue.pause()
     const answer = watch(queue.fetch(ORDERS, POST))
     await clock.settle()
@@ -78,63 +71,40 @@ describe('a caller who waits for a retry', () => {
     expect(closed.state).toBe('resolved')
   })
 
-  test('L5 S22 whose retry runs gets the answer of it', async () => {
-    const { clock, store, answer, closed, release } = await closingInRetry()
-    release(201)
-    await clock.settle()
+  test.each<[what: string, status: number | undefined, told: [number, string?], counts: object, later: number]>([
+    ['runs gets the answer of it', 201, [201, undefined], { succeeded: 1 }, 0],
+    ['fails while the queue closes is told so, and no other follows', 502, [502, 'closed'], { pending: 0 }, 0],
+    ['hangs waits no longer than drainMs', undefined, [503, 'closed'], { pending: 0, inFlight: 0 }, 0],
+  ])('L5 S22 whose retry %s', async (_, status, told, counts, later) => {
+    const { clock, store, all, answer, closed, release } = await closingInRetry()
+    if (status) release(status)
+    else await clock.advance(4_999)
+    if (!status) expect(closed.state).toBe('pending')
+    await clock.advance(status ? 0 : 1)
     expect(closed.state).toBe('resolved')
-    expect([answer.value?.status, markOf(answer.value)]).toEqual([201, undefined])
-    expect(await store.counts()).toMatchObject({ succeeded: 1 })
-  })
-
-  test('S22 whose retry fails while the queue closes is told so, and no other follows', async () => {
-    const { clock, all, answer, closed, release } = await closingInRetry()
-    release(502)
-    await clock.settle()
-    expect(closed.state).toBe('resolved')
-    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([502, 'closed'])
-    expect(await sentLater(all)).toBe(0)
-  })
-
-  test('L5 S22 whose retry hangs waits no longer than drainMs', async () => {
-    const { clock, store, all, answer, closed } = await closingInRetry()
-    await clock.advance(4_999)
-    expect(closed.state).toBe('pending')
-    await clock.advance(1)
-    expect(closed.state).toBe('resolved')
-    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
-    expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
-    expect(await sentLater(all)).toBe(0)
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual(told)
+    expect(await store.counts()).toMatchObject(counts)
+    expect(await sentLater(all)).toBe(later)
   })
 })
 
 describe('a caller whose first attempt runs', () => {
-  test('gets the answer of it, and the queue closes then', async () => {
+  test.each([
+    ['gets the answer of it, and the queue closes then', 5_000, 3_000, 'pending'],
+    ['L5 keeps the queue open for drainMs at most, and goes on alone', 700, 700, 'resolved'],
+  ])('%s', async (_, drainMs, answeredMs, state) => {
     const { queue, server, clock, store } = await opened()
     const release = server.hang()
     const answer = watch(queue.fetch(ORDERS, POST))
     await clock.settle()
-    const closed = watch(queue.close())
-    await clock.advance(3_000)
-    expect(closed.state).toBe('pending')
+    const closed = watch(queue.close({ drainMs }))
+    await clock.advance(answeredMs)
+    expect(closed.state).toBe(state)
     release(503)
     await clock.settle()
     expect(closed.state).toBe('resolved')
     expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
     expect(await store.counts()).toMatchObject({ pending: 0 })
-  })
-
-  test('L5 keeps the queue open for drainMs at most, and goes on alone', async () => {
-    const { queue, server, clock } = await opened()
-    const release = server.hang()
-    const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.settle()
-    const closed = watch(queue.close({ drainMs: 700 }))
-    await clock.advance(700)
-    expect(closed.state).toBe('resolved')
-    release(503)
-    await clock.settle()
-    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
   })
 })
 
@@ -170,7 +140,8 @@ describe('what was handed over', () => {
   })
 
   test('S1 by a deferred call whose first attempt fails meanwhile is stored, and its caller told so', async () => {
-    const { queue, server, clock, store, all } = await opened()
+    const all = await opened()
+    const { queue, server, clock, store } = all
     const release = server.hang()
     const answer = watch(queue.fetch(ORDERS, DEFER))
     await clock.advance(500)
@@ -184,7 +155,8 @@ describe('what was handed over', () => {
   })
 
   test('S1 S5 by a deferred call whose first attempt hangs is stored after its 2 s', async () => {
-    const { queue, server, clock, all } = await opened()
+    const all = await opened()
+    const { queue, server, clock } = all
     server.hang()
     const answer = watch(queue.fetch(ORDERS, DEFER))
     await clock.advance(500)
@@ -210,40 +182,24 @@ describe('what was handed over', () => {
     expect(closed.state).toBe('resolved')
   })
 
-  test('S1 under the key of a call that waits stays, and that caller is told that the queue has closed', async () => {
-    const { queue, server, clock, all } = await opened()
-    const redrive = { idempotencyKey: 'order-1' }
+  test.each([
+    ['S1 that joins a call that waits', 'stays in the store', 'a store', 'call'],
+    ['S1 that another caller, who was sent as well, has joined', 'goes on without that one', 'a store', 'task'],
+    ['S22 that a caller has joined', 'is not kept', 'memory', 'task'],
+  ])('%s, under one key, %s (%s), and the caller is told that the queue has closed', async (_, __, where, first) => {
+    const all = where === 'memory' ? undefined : await opened()
+    const { queue, server, clock } = all ?? (await setup())
+    const init = { ...POST, redrive: { idempotencyKey: 'order-1' } }
+    const enqueue = async () =>
+      expect(await queue.enqueue(ORDERS, init)).toMatchObject({ deduplicated: first === 'call' })
+    if (first === 'task') queue.pause()
+    if (first === 'task') await enqueue()
     server.reply(503)
-    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
+    const answer = watch(queue.fetch(ORDERS, init))
     await clock.settle()
-    expect(await queue.enqueue(ORDERS, { ...POST, redrive })).toMatchObject({ deduplicated: true })
+    if (first === 'call') await enqueue()
     await queue.close()
     expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
-    expect(await sentLater(all)).toBe(1)
-  })
-
-  test('S1 and is waited for by another caller, who was sent as well, goes on without that one', async () => {
-    const { queue, server, clock, all } = await opened()
-    queue.pause()
-    const redrive = { idempotencyKey: 'order-1' }
-    await queue.enqueue(ORDERS, { ...POST, redrive })
-    server.reply(503)
-    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
-    await clock.settle()
-    await queue.close()
-    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
-    expect(await sentLater(all)).toBe(1)
-  })
-
-  test('S22 in memory gives a caller that has joined the answer to its own attempt', async () => {
-    const { queue, server, clock } = await setup()
-    queue.pause()
-    const redrive = { idempotencyKey: 'order-1' }
-    await queue.enqueue(ORDERS, { ...POST, redrive })
-    server.reply(503)
-    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
-    await clock.settle()
-    await queue.close()
-    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+    if (all) expect(await sentLater(all)).toBe(1)
   })
 })

@@ -1,11 +1,10 @@
 /** What a queue with a store tells of itself: when it is idle, its numbers, and its events about what it puts back. */
 
 import { expect, test } from 'vitest'
-import { RetryQueue } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
-import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { fakeClock } from '../../js/testing.ts'
 import { opened, world } from './durable-setup.ts'
-import { closeNow, ORDERS, watch } from './setup.ts'
+import { bare, closeNow, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const { origin } = new URL(ORDERS)
@@ -13,13 +12,11 @@ const { origin } = new URL(ORDERS)
 test('idle of a queue that was just made waits for what an earlier process has left', async () => {
   const clock = fakeClock()
   const store = memoryStore({ clock })
-  const server = scriptedServer({ clock })
-  const options = { clock, store, fetch: server.fetch, principal: null }
-  const former = new RetryQueue(options)
+  const former = bare({ clock, store, principal: null }).queue
   former.pause()
   await former.enqueue(ORDERS, POST)
   await closeNow(former, clock)
-  const queue = new RetryQueue(options)
+  const { queue, server } = bare({ clock, store, principal: null })
   const respond = server.hang()
   const idle = watch(queue.idle())
   await clock.advance(100)
@@ -27,7 +24,6 @@ test('idle of a queue that was just made waits for what an earlier process has l
   respond(200)
   await clock.settle()
   expect(idle.state).toBe('resolved')
-  await closeNow(queue, clock)
 })
 
 test('a task of a paused origin keeps the queue from being idle', async () => {

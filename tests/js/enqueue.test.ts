@@ -42,17 +42,6 @@ test('an unsafe call without a key is sent, once', async () => {
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'not_retryable' })
 })
 
-test.each<[what: string, input: string, init: object]>([
-  ['redrive: false', ORDERS, { redrive: false }],
-  ['no-cors', ORDERS, { mode: 'no-cors' }],
-  ['keepalive', ORDERS, { keepalive: true }],
-  ['a data: URL', 'data:,hello', {}],
-])('what passes through cannot be enqueued: %s', async (_what, input, init) => {
-  const { queue, server } = await setup()
-  await expect(queue.enqueue(input, init)).rejects.toThrow(TypeError)
-  expect(server.hits).toBe(0)
-})
-
 test('a body over maxBodyBytes is refused, naming the limit', async () => {
   const { queue, server, clock } = await setup({ maxBodyBytes: 10 })
   const refused = queue.enqueue(ORDERS, { method: 'POST', body: '12345678901' })

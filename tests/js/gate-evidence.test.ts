@@ -1,26 +1,16 @@
 /** Every attempt of a caller is evidence about its server, whether it may be tried again or not. */
 
-import { expect, onTestFinished, test } from 'vitest'
-import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { expect, test } from 'vitest'
+import type { RetryQueueOptions } from '../../js/index.ts'
 import { bySize } from '../size.ts'
-import { closeNow, ORDERS, setup, stub, watch } from './setup.ts'
+import { bare, type Fakes, ORDERS, setup, stub, watch } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
 const POST = { method: 'POST', body: 'tea' } as const
 const ENOUGH = 1_000
 
-/** A queue whose core was not asked for, with the gates that it has by default. */
-function untouched(options: RetryQueueOptions = {}) {
-  const clock = fakeClock()
-  const server = scriptedServer({ clock })
-  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...options })
-  onTestFinished(() => closeNow(queue, clock))
-  return { queue, server, clock }
-}
-
 /** Sends until the circuit is so; the first call starts the core. */
-async function until(state: string, { queue, clock }: ReturnType<typeof untouched>, send: () => Promise<unknown>) {
+async function until(state: string, { queue, clock }: Fakes, send: () => Promise<unknown>) {
   const circuit = () => queue.stats().origins[ORIGIN]?.circuit
   for (let i = 0; i < ENOUGH && circuit() !== state; i++) {
     await send()
@@ -39,7 +29,7 @@ const KINDS: [string, RetryQueueOptions, RequestInit & { redrive?: object }][] =
 test.each(KINDS)(
   'failures of calls %s open the circuit, though the core was not there for the first',
   async (_, options, init) => {
-    const it = untouched(options)
+    const it = bare(options)
     await until('OPEN', it, async () => {
       it.server.reply(503)
       expect((await it.queue.fetch(ORDERS, init)).status).toBe(503)
@@ -48,7 +38,7 @@ test.each(KINDS)(
 )
 
 test.each(KINDS)('and successes of calls %s close it', async (_, options, init) => {
-  const it = untouched({ ...options, breaker: { whenOpen: 'hold' } })
+  const it = bare({ ...options, breaker: { whenOpen: 'hold' } })
   await until('OPEN', it, () => {
     it.server.fail()
     return it.queue.fetch(ORDERS, init).catch(() => {})
@@ -58,7 +48,7 @@ test.each(KINDS)('and successes of calls %s close it', async (_, options, init) 
 })
 
 test.each(KINDS)('limits that calls %s meet, each with its end, are no outage', async (_, options, init) => {
-  const { queue, server, clock } = untouched(options)
+  const { queue, server, clock } = bare(options)
   for (let i = 0; i < ENOUGH; i++) {
     server.reply(429, { 'retry-after': '1' })
     expect((await queue.fetch(ORDERS, init)).status).toBe(429)
@@ -78,7 +68,7 @@ test('a server that limits each task once, for a second, answers its caller and 
   }
   for (let seed = 1n; seed <= bySize(5, 20); seed++) {
     met.clear()
-    const { queue, clock } = untouched({ fetch: send, concurrency: 2, seed })
+    const { queue, clock } = bare({ fetch: send, concurrency: 2, seed })
     const call = watch(queue.fetch(ORDERS, POST))
     const handedOver = Array.from({ length: 4 }, (_, i) => queue.enqueue(ORDERS, { ...POST, body: `tea ${i}` }))
     await clock.advance(15_000)
@@ -90,7 +80,7 @@ test('a server that limits each task once, for a second, answers its caller and 
 })
 
 test('a success, and a failure that no retry mends, start no core', async () => {
-  const { queue, server } = untouched()
+  const { queue, server } = bare()
   server.reply(200).reply(404)
   await queue.fetch(ORDERS, POST)
   await queue.fetch(ORDERS, POST)
@@ -116,7 +106,7 @@ test('mistakes of callers, aborts and calls with redrive: false say nothing of a
 
 test('S8 the breaker is there without being asked for, in a page as on a server', async () => {
   stub({ location: new URL('https://app.test/') })
-  const it = untouched({ principal: null, idempotency: { origins: [ORIGIN] } })
+  const it = bare({ principal: null, idempotency: { origins: [ORIGIN] } })
   await until('OPEN', it, () => {
     it.server.reply(503)
     return it.queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })

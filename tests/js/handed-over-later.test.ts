@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { RetryQueue } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
-import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { fakeClock } from '../../js/testing.ts'
+import { bare, ORDERS } from './setup.ts'
 
-const ORDERS = 'https://api.test/orders'
 const call = { method: 'POST', body: 'one', redrive: { idempotencyKey: 'order-1' } } as const
 
 /** A queue with a store, whose awaited call under `order-1` was given up: its server has asked for a longer wait than its caller has. */
 async function setup(more: { readonly allowMemory?: boolean } = {}) {
   const clock = fakeClock()
-  const server = scriptedServer({ clock })
   const store = memoryStore({ clock })
-  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, store, principal: 'ben', warn: false, ...more })
+  const { queue, server } = bare({ clock, store, principal: 'ben', warn: false, ...more }, [
+    503,
+    { 'retry-after': '120' },
+  ])
   await queue.ready
-  server.reply(503, { 'retry-after': '120' })
   const given = queue.fetch(ORDERS, { ...call, redrive: { ...call.redrive, waitMs: 5_000 } })
   await clock.advance(10)
   expect((await given).status).toBe(503)
@@ -31,7 +31,6 @@ test.each([{}, { allowMemory: true }])(
     await clock.advance(1_000)
     expect(await store.get(receipt.taskId)).toMatchObject({ status: 'SUCCEEDED' })
     expect(server.hits).toBe(2)
-    await queue.close()
   },
 )
 
@@ -43,11 +42,9 @@ test('its dead letter is gone then: put back, it would be a second task of one k
   await clock.advance(1_000)
   expect(queue.stats().deadLetters).toBe(0)
   await expect(queue.deadLetters.redrive(dead?.taskId ?? '')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
-  await queue.close()
 })
 
 test('another request under its key is still a conflict', async () => {
   const { queue } = await setup()
   await expect(queue.enqueue(ORDERS, { ...call, body: 'two' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
-  await queue.close()
 })

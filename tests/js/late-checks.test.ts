@@ -179,37 +179,24 @@ test.each<[string, object]>([
   expect(status).toBe(200)
 })
 
-test.each<[string, object]>([
-  ['a body that is no text', { body: { item: 1 } }],
-  ['a list as its body', { body: [{ item: 1 }] }],
-  ['the data of another library', { body: null, data: { item: 1 } }],
-  ['an option beside redrive', { orderKey: 'a' }],
-  ['tags that are one text', { redrive: { tags: 'urgent' } }],
-  ['a key that is still to come', { redrive: { idempotencyKey: Promise.resolve('k') } }],
-])('%s is handed over by no one', async (_, init) => {
-  const { queue } = setup()
-
-  const handedOver = await complaint(() => queue.enqueue(ORDERS, { ...POST, ...init }))
-
-  expect(handedOver).toBeInstanceOf(TypeError)
-  expect(queue.stats().depth).toBe(0)
-})
-
 test.each<[string, object, hits?: number]>([
   ['a body that is no text', { body: { item: 1 } }],
+  ['a list as its body', { body: [{ item: 1 }] }],
   ["another library's Blob", { body: { [Symbol.toStringTag]: 'Blob', size: 1 } }],
   ["another library's form", { body: { [Symbol.toStringTag]: 'FormData' } }],
+  ['the data of another library', { body: null, data: { item: 1 } }],
   ['an option beside redrive', { orderKey: 'a' }],
+  ['tags that are one text', { redrive: { tags: 'urgent' } }, 0],
   // it does not become the key of all calls for want of a text
   ['a key that is still to come', { redrive: { idempotencyKey: Promise.resolve('k') } }, 0],
-])('a call with %s is not tried again', async (_, init, hits = 1) => {
+])('a call with %s is not tried again, and handed over by no one', async (_, init, hits = 1) => {
   const { queue, server } = setup()
   server.reply(503)
-
-  const error = await complaint(() => queue.fetch(ORDERS, { ...POST, ...init }))
-
-  expect(error).toBeInstanceOf(TypeError)
-  expect(server.hits).toBe(hits)
+  for (const how of ['fetch', 'enqueue'] as const) {
+    const error = await complaint(() => queue[how](ORDERS, { ...POST, ...init }))
+    expect(error).toBeInstanceOf(TypeError)
+    expect([server.hits, queue.stats().depth]).toEqual([hits, 0])
+  }
 })
 
 test('a call whose body was read while the checks came is checked before it is sent', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { QueueClosedError, RetryQueue } from '../../js/index.ts'
-import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { forApi, ORDERS, setup, submitted, watch } from './setup.ts'
+import { scriptedServer } from '../../js/testing.ts'
+import { bare, forApi, ORDERS, setup, submitted, watch } from './setup.ts'
 
 test('close lets what is in flight end, and starts nothing more', async () => {
   const { queue, server, clock, events } = await setup({ concurrency: 1 })
@@ -96,19 +96,14 @@ test('closing twice is closing once', async () => {
 })
 
 test('a queue that never failed closes without ever loading the core', async () => {
-  const clock = fakeClock()
-  const server = scriptedServer({ clock })
-  const queue = new RetryQueue({ clock, fetch: server.fetch })
+  const { queue } = bare()
   await queue.fetch(ORDERS)
   await queue.close()
   await expect(queue.fetch(ORDERS)).rejects.toBeInstanceOf(QueueClosedError)
 })
 
 test('close before the core is here: calls waiting for it are settled', async () => {
-  const clock = fakeClock()
-  const server = scriptedServer({ clock })
-  const queue = new RetryQueue({ clock, fetch: server.fetch })
-  server.reply(503)
+  const { queue } = bare({}, 503)
   const answer = queue.fetch(ORDERS)
   const enqueued = queue.enqueue(ORDERS).catch((error: unknown) => error)
   await Promise.resolve()

@@ -115,13 +115,3 @@ describe.each(PLACES)('an awaited call %s whose browser says that it is offline'
     expect(answer.value?.status).toBe(200)
   })
 })
-
-test('once overruled, failures count as ever', async () => {
-  goOffline()
-  const { queue, server, clock } = await setup({})
-  expect((await queue.fetch(ORDERS)).status).toBe(200)
-  for (let i = 0; i < 3; i++) server.fail()
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  for (let ms = 0; ms < 1_200; ms += 100) await clock.advance(100)
-  expect((await queue.get(taskId))?.attemptNumber).toBeGreaterThan(0)
-})

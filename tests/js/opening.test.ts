@@ -145,22 +145,6 @@ test('L5 close does not wait for a store that never opens, and gives the desk it
   expect(listed.error).toMatchObject({ code: 'QUEUE_CLOSED' })
 })
 
-test('a durable queue whose chunk could not load opens its store when the network is back', async () => {
-  let online: () => void = () => {}
-  vi.stubGlobal('addEventListener', (_name: 'online', listener: () => void) => {
-    online = listener
-  })
-  onTestFinished(() => void vi.unstubAllGlobals())
-  const { clock, told, reachable } = setup({ store })
-  reachable.now = false
-  await clock.advance(0)
-  expect(told).toEqual([])
-  reachable.now = true
-  online()
-  await clock.settle()
-  expect(told).toEqual(['begin'])
-})
-
 test('setPrincipal holds for calls made right after it, and is told to the desk', async () => {
   const { queue, told, principals } = setup({ principal: 'anna' })
   await queue.ready

@@ -10,8 +10,6 @@ import { freshPath, openStore } from './sqlite/setup.ts'
 
 const SECOND_MS = 1_000
 const TASKS = 9
-const HUNG = 'https://hung.test/'
-const WELL = ['https://a.test/', 'https://b.test/']
 const POST = { method: 'POST', body: 'tea' }
 
 afterEach(() => vi.unstubAllGlobals())
@@ -190,27 +188,5 @@ describe.each(HOSTS.filter(([name]) => !name.includes('page')))('%s', (_, host) 
       // after the first of them, the others are not kept waiting
       expect((delivered.at(-1) ?? 0) - (delivered[0] ?? 0)).toBeLessThan(3 * SECOND_MS)
     }
-  })
-
-  test('S7 a receiver that hangs has three of the six places, and the others of them none of its tasks', async () => {
-    const clock = fakeClock()
-    const answered: string[] = []
-    let hanging = 0
-    const fetch: typeof globalThis.fetch = async (input, init) => {
-      const { href } = new URL(String(input instanceof Request ? input.url : input))
-      if (href === HUNG) {
-        hanging++
-        return new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
-      }
-      answered.push(href)
-      return new Response()
-    }
-    const queue = new RetryQueue({ clock, fetch, ...host(clock) })
-    onTestFinished(() => closeNow(queue, clock))
-    for (let i = 0; i < 10; i++) await queue.enqueue(HUNG, POST)
-    for (const url of [...WELL, ...WELL]) await queue.enqueue(url, POST)
-    await pass(clock, 2 * SECOND_MS)
-    expect([...answered].sort()).toEqual([...WELL, ...WELL].sort())
-    expect(hanging).toBe(3)
   })
 })

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { RetryQueue } from '../../js/index.ts'
-import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { closeNow, ORDERS, setup, watch } from './setup.ts'
+import { bare, ORDERS, setup, watch } from './setup.ts'
 
 const A = 'https://a.test/'
 const B = 'https://b.test/'
@@ -61,21 +59,17 @@ test.each<[what: string, pauses: ({ origin: string } | undefined)[], resumes: ({
   ['a pause of the origin', [{ origin: 'https://a.test' }], [{ origin: 'https://a.test' }]],
   ['a pause of the origin by a resume of everything', [{ origin: 'https://a.test' }], [undefined]],
 ])('%s counts from before the core is here, and can be undone', async (_what, pauses, resumes) => {
-  const clock = fakeClock()
-  const server = scriptedServer({ clock })
-  const make = () => new RetryQueue({ clock, fetch: server.fetch })
-  const held = make()
-  for (const scope of pauses) held.pause(scope)
-  await held.enqueue(A)
-  await clock.settle()
-  expect(server.hits).toBe(0)
-  const freed = make()
-  for (const scope of pauses) freed.pause(scope)
-  for (const scope of resumes) freed.resume(scope)
-  await freed.enqueue(A)
-  await clock.settle()
-  expect(server.hits).toBe(1)
-  await Promise.all([closeNow(held, clock), closeNow(freed, clock)])
+  for (const [undone, hits] of [
+    [[], 0],
+    [resumes, 1],
+  ] as const) {
+    const { queue, server, clock } = bare()
+    for (const scope of pauses) queue.pause(scope)
+    for (const scope of undone) queue.resume(scope)
+    await queue.enqueue(A)
+    await clock.settle()
+    expect(server.hits).toBe(hits)
+  }
 })
 
 test('resume of everything undoes every pause once the core is here, too', async () => {
@@ -192,8 +186,7 @@ test('stats counts what waits, runs and ended, by origin too', async () => {
 })
 
 test('stats before anything failed needs no core', () => {
-  const clock = fakeClock()
-  const queue = new RetryQueue({ clock, fetch: scriptedServer({ clock }).fetch, preload: 'never' })
+  const { queue } = bare({ preload: 'never' })
   expect(queue.stats()).toEqual({
     capacity: 10_000,
     depth: 0,

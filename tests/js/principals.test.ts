@@ -205,28 +205,6 @@ test('a purge leaves what others have queued', async () => {
   expect(server.requests.map(({ body }) => body)).toEqual(['of ann'])
 })
 
-test.each([
-  ['stored', {}],
-  ['in memory', { sensitive: true }],
-])('S16 a key is one user’s: the same of another is another task, %s', async (_, task) => {
-  const { open, server, clock } = device()
-  const { queue } = await open()
-  queue.pause()
-  const init = { ...POST, redrive: { ...task, idempotencyKey: 'order-17' } }
-  const first = await queue.enqueue(ORDERS, init)
-  const again = await queue.enqueue(ORDERS, init)
-  expect(again).toMatchObject({ taskId: first.taskId, deduplicated: true })
-  await queue.setPrincipal('ben')
-  // not even a conflict: that would tell one user of another's
-  const other = await queue.enqueue(ORDERS, { ...init, body: 'of ben' })
-  expect(other).toMatchObject({ deduplicated: false })
-  queue.resume()
-  await clock.advance(LONG_MS)
-  await queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.requests.map(({ body }) => body)).toEqual(['of ben', 'of ann'])
-})
-
 test('S16 a call never gets the answer to another user’s call of the same key', async () => {
   const { open, server, clock } = device()
   const { queue } = await open()

@@ -1,12 +1,12 @@
 import { Registry } from 'prom-client'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type MetricsOptions, metricsOf, registerMetrics } from '../../js/adapters/prometheus.ts'
 import type { OriginStats, QueueStats } from '../../js/api/stats.ts'
 import { RetryQueue as Queue, type RetryQueue } from '../../js/index.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { always, closeNow, ORDERS, setup } from './setup.ts'
+import { always, bare, ORDERS, type Said, setup } from './setup.ts'
 
 /** The value of a series as the text has it; undefined: there is none. */
 function seriesIn(text: string, series: string): number | undefined {
@@ -19,8 +19,8 @@ const attempts = (outcome: string, policy = 'default') =>
 
 const retries = (outcome: string) => `retry_retries_total{outcome="${outcome}",policy="default"}`
 
-async function measured(options: Parameters<typeof setup>[0] = {}, metrics?: MetricsOptions) {
-  const fakes = await setup(options)
+async function measured(options: Parameters<typeof setup>[0] = {}, metrics?: MetricsOptions, ...answers: Said[]) {
+  const fakes = await setup(options, ...answers)
   const { text, detach } = metricsOf(fakes.queue, metrics)
   return { ...fakes, text, detach, value: (series: string) => seriesIn(text(), series) }
 }
@@ -41,23 +41,18 @@ function withStats(queue: RetryQueue, origins: Record<string, Partial<OriginStat
 }
 
 test('every attempt is counted by how it ended, first ones too', async () => {
-  const { queue, server, clock, value } = await measured()
-  server.reply(200).reply(503).reply(429).reply(404)
+  const { queue, clock, value } = await measured({}, {}, 200, 503, 429, 404)
   await queue.fetch(ORDERS)
   const second = queue.fetch(`${ORDERS}/2`)
   await clock.advance(10_000)
   await second
-  expect(['success', 'server_error', 'rate_limited', 'client_error'].map((name) => value(attempts(name)))).toEqual([
-    1, 1, 1, 1,
-  ])
-  expect(['success', 'server_error', 'rate_limited', 'client_error'].map((name) => value(retries(name)))).toEqual([
-    0, 0, 1, 1,
-  ])
+  const ends = ['success', 'server_error', 'rate_limited', 'client_error']
+  expect(ends.map((name) => value(attempts(name)))).toEqual([1, 1, 1, 1])
+  expect(ends.map((name) => value(retries(name)))).toEqual([0, 0, 1, 1])
 })
 
 test('what is enqueued has a first attempt too, and that is no retry', async () => {
-  const { queue, server, clock, value } = await measured()
-  server.reply(503).reply(200)
+  const { queue, clock, value } = await measured({}, {}, 503, 200)
   await queue.enqueue(ORDERS)
   await clock.advance(1_000)
   expect(['server_error', 'success'].map((name) => value(attempts(name)))).toEqual([1, 1])
@@ -65,15 +60,13 @@ test('what is enqueued has a first attempt too, and that is no retry', async () 
 })
 
 test('an attempt without an answer says why', async () => {
-  const clock = fakeClock()
   const hang: typeof fetch = (_, init) =>
     new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
   const refuse: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
   const policy = { maxAttempts: 1, attemptTimeoutMs: 500 }
   const ways = [hang, refuse, hang]
   const fetch: typeof globalThis.fetch = (input, init) => (ways.shift() as typeof refuse)(input, init)
-  const queue = new Queue({ clock, policy, fetch })
-  onTestFinished(() => closeNow(queue, clock))
+  const { queue, clock } = bare({ policy, fetch })
   const metrics = metricsOf(queue)
   const late = queue.fetch(ORDERS).catch(() => {})
   await clock.advance(500)
@@ -138,8 +131,7 @@ test('latency is to the headers of the response, in seconds', async () => {
   const clock = fakeClock()
   const fetch = () =>
     new Promise<Response>((resolve) => void clock.after(300, () => resolve(new Response(null, { status: 200 }))))
-  const queue = new Queue({ clock, fetch })
-  onTestFinished(() => closeNow(queue, clock))
+  const { queue } = bare({ clock, fetch })
   const { text } = metricsOf(queue)
   const done = queue.fetch(ORDERS)
   await clock.advance(300)
@@ -150,8 +142,7 @@ test('latency is to the headers of the response, in seconds', async () => {
 })
 
 test('depth, capacity and dead letters are those of stats()', async () => {
-  const { queue, server, clock, value } = await measured({ capacity: 40, policy: { maxAttempts: 2 } })
-  always(server, 503, 2)
+  const { queue, clock, value } = await measured({ capacity: 40, policy: { maxAttempts: 2 } }, {}, 503, 503)
   void queue.fetch(ORDERS).catch(() => {})
   await clock.settle()
   expect(value('retry_queue_depth')).toBe(1)
@@ -205,8 +196,7 @@ test('1,000 policies are as many series as maxPolicies and one for the rest', as
 })
 
 test('S12 no URL and no key is in it', async () => {
-  const { queue, server, clock, text } = await measured()
-  server.reply(503).reply(503)
+  const { queue, clock, text } = await measured({}, {}, 503, 503)
   void queue
     .fetch('https://api.test/private/path?token=hunter2', {
       method: 'POST',

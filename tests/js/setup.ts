@@ -84,6 +84,15 @@ export async function setup(options: RetryQueueOptions = {}, ...answers: readonl
   return { queue, server, clock, events }
 }
 
+/** A queue as an application has it: its core is not asked for, its gates and waits are the defaults. */
+export function bare(options: RetryQueueOptions = {}, ...answers: readonly Said[]): Fakes {
+  const clock = (options.clock as FakeClock | undefined) ?? fakeClock()
+  const server = scriptedServer({ clock })
+  script(server, answers)
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...options })
+  return { queue, server, clock, events: heard(queue, clock) }
+}
+
 interface Call {
   readonly options?: RetryQueueOptions
   readonly url?: string

@@ -1,13 +1,10 @@
 /** A store that cannot be opened when the queue starts: another process may hold its file, or its disk may be away for a while. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
-import { instantiate } from '../../js/core/file.ts'
-import { assemble } from '../../js/queue/assemble.ts'
-import { RetryQueue as Queue } from '../../js/queue/queue.ts'
-import { chunks } from './chunks.ts'
+import type { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { type World, world } from './durable-setup.ts'
-import { closeNow, ORDERS, stub } from './setup.ts'
+import { ORDERS } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea', redrive: { allowMemory: true } } as const
 
@@ -55,26 +52,6 @@ test('a queue that is closed meanwhile asks no more, and closes what the store m
   await close(process)
   expect(clock.timers).toBe(0)
   expect(closes()).toBe(1)
-})
-
-test('a chunk that could not be fetched is asked for again once there is a network', async () => {
-  const page = new EventTarget()
-  stub({ addEventListener: page.addEventListener.bind(page), removeEventListener: page.removeEventListener.bind(page) })
-  const { clock, server, store } = world()
-  let isOnline = false
-  const load = async () => (isOnline ? chunks.store() : Promise.reject(new TypeError('Failed to fetch')))
-  const queue = new Queue({ clock, fetch: server.fetch, store, principal: null }, async () =>
-    assemble(instantiate, { ...chunks, store: load }),
-  )
-  onTestFinished(() => closeNow(queue, clock))
-  await queue.ready
-  expect(await queue.enqueue(`${ORDERS}/1`, POST)).toMatchObject({ durability: 'memory' })
-  isOnline = true
-  page.dispatchEvent(new Event('online'))
-  await vi.waitFor(async () => {
-    const { taskId } = await queue.enqueue(`${ORDERS}/2`, POST)
-    expect(await store.get(taskId)).toBeDefined()
-  })
 })
 
 test.each<[string, (queue: Queue, taskId: string) => Promise<unknown>]>([

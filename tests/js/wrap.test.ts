@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { type FetchOptions, installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
@@ -90,11 +90,12 @@ async function installable() {
   globalThis.fetch = server.fetch
   const queue = new RetryQueue({ clock, policy: { jitterType: 'NONE', initialDelayMs: 1_000 } })
   await queue.ready
-  return { queue, server, clock, close: () => closeNow(queue, clock) }
+  onTestFinished(() => closeNow(queue, clock))
+  return { queue, server, clock }
 }
 
 test('installFetch replaces the global fetch until it is taken back', async () => {
-  const { queue, server, clock, close } = await installable()
+  const { queue, server, clock } = await installable()
   const uninstall = installFetch(queue)
   server.reply(503)
   const answer = globalThis.fetch(ORDERS, { method: 'POST' })
@@ -104,35 +105,30 @@ test('installFetch replaces the global fetch until it is taken back', async () =
   expect(globalThis.fetch).toBe(server.fetch)
   server.reply(503)
   expect((await globalThis.fetch(ORDERS)).status).toBe(503)
-  await close()
 })
 
 test('what the queue itself sends does not come back to the queue', async () => {
-  const { queue, server, clock, close } = await installable()
-  const uninstall = installFetch(queue)
+  const { queue, server, clock } = await installable()
+  installFetch(queue)
   always(server, 503, 2)
   const answer = globalThis.fetch(ORDERS)
   await clock.advance(3_000)
   expect([(await answer).status, server.hits]).toEqual([200, 3])
   expect((await queue.list()).tasks).toHaveLength(1)
-  uninstall()
-  await close()
 })
 
 test('installed, a stream passes through', async () => {
-  const { queue, server, close } = await installable()
-  const uninstall = installFetch(queue)
+  const { queue, server } = await installable()
+  installFetch(queue)
   server.reply(503)
   const init = { method: 'POST', body: new Blob(['streamed']).stream(), duplex: 'half' } as RequestInit
   expect((await globalThis.fetch(ORDERS, init)).status).toBe(503)
   expect(server.requests[0]?.body).toBe('streamed')
   expect(server.requests[0]?.headers.has('idempotency-key')).toBe(false)
-  uninstall()
-  await close()
 })
 
 test('installed, a Request as the second argument is tried again', async () => {
-  const { queue, server, clock, close } = await installable()
+  const { queue, server, clock } = await installable()
   installFetch(queue)
   always(server, 503, 1)
   const answer = globalThis.fetch(ORDERS, new Request('https://elsewhere.test/', { method: 'POST', body: 'x' }))
@@ -140,21 +136,18 @@ test('installed, a Request as the second argument is tried again', async () => {
   await clock.advance(1_000)
   expect((await answer).status).toBe(200)
   expect(server.requests.map(({ body }) => body)).toEqual(['x', 'x'])
-  await close()
 })
 
 test('installed with defaults and match, both hold', async () => {
-  const { queue, server, close } = await installable()
-  const uninstall = installFetch(queue, { mode: 'defer', match: ({ url }) => url === ORDERS })
+  const { queue, server } = await installable()
+  installFetch(queue, { mode: 'defer', match: ({ url }) => url === ORDERS })
   always(server, 503, 2)
   expect((await globalThis.fetch(ORDERS)).status).toBe(202)
   expect((await globalThis.fetch(`${ORDERS}/1`)).status).toBe(503)
-  uninstall()
-  await close()
 })
 
 test('taken back after somebody else wrapped it, theirs stays and reaches the original', async () => {
-  const { queue, server, close } = await installable()
+  const { queue, server } = await installable()
   const uninstall = installFetch(queue)
   const installed = globalThis.fetch
   const theirs: typeof fetch = (input, init) => installed(input, init)
@@ -163,7 +156,6 @@ test('taken back after somebody else wrapped it, theirs stays and reaches the or
   expect(globalThis.fetch).toBe(theirs)
   server.reply(503)
   expect((await globalThis.fetch(ORDERS)).status).toBe(503)
-  await close()
 })
 
 test('wrong defaults are told of at once, and the global fetch stays as it was', async () => {
