@@ -17,7 +17,7 @@ const POST = { method: 'POST', body: 'tea' } as const
 const BREAKER = { openMs: OPEN_MS, maxOpenMs: 60_000, whenOpen: 'fail' } as const
 const defaults = ({ breaker, ...options }: RetryQueueOptions = {}) =>
   setup({ retryBudget: {}, ...options, breaker: { ...BREAKER, ...breaker } })
-type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
+type Queues = Pick<Fakes, 'queue' | 'server' | 'clock' | 'hitsAfter'>
 const stored = (options: RetryQueueOptions) => opened({ breaker: BREAKER, retryBudget: {}, ...options })
 const PLACES: readonly (readonly [string, (options: RetryQueueOptions) => Promise<Queues>])[] = [
   ['in memory,', defaults],

@@ -21,13 +21,12 @@ test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>
   ['takes longer than 5 s', () => new Promise(() => {})],
 ])('when it %s the attempt is given back, nothing is sent, and degraded says so once', async (_what, failing) => {
   let works = false
-  const { queue, server, clock, events } = await setup({
+  const { queue, clock, events, hitsAfter } = await setup({
     credentials: forApi(() => (works ? {} : failing())),
     policy: { maxAttempts: 2 },
   })
   const { taskId } = await queue.enqueue(ORDERS)
-  await clock.advance(20_000)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(20_000)).toBe(0)
   expect(await queue.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
   expect(events.of('degraded')).toMatchObject([{ code: 'credentials_failed' }])
   works = true
@@ -98,15 +97,13 @@ test('a 401 to a replay asks again once, at once, saying so, and costs no attemp
 })
 
 test('a second 401 parks the task, says so, and resume of its own origin lets it try again', async () => {
-  const { queue, server, clock, events } = await setup({ credentials: forApi(() => ({})) }, 401, 401)
+  const { queue, clock, events, hitsAfter } = await setup({ credentials: forApi(() => ({})) }, 401, 401)
   const { taskId } = await queue.enqueue(ORDERS)
-  await clock.advance(600_000)
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter(600_000)).toBe(2)
   expect(events.names()).toEqual(['queued', 'attempt', 'retry', 'attempt', 'unauthorized'])
   expect(await queue.get(taskId)).toMatchObject({ status: 'PENDING', nextAttemptAt: null })
   queue.resume({ origin: 'https://other.test' })
-  await clock.settle()
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter()).toBe(2)
   queue.resume({ origin: 'https://api.test' })
   await clock.settle()
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
@@ -122,15 +119,14 @@ test('L1 a caller does not wait for a login longer than waitMs: it gets the 401'
 
 test('cancelled while its credentials are asked for: nothing is sent', async () => {
   let give: (headers: HeadersInit) => void = () => {}
-  const { queue, server, clock } = await setup({
+  const { queue, clock, hitsAfter } = await setup({
     credentials: forApi(() => new Promise((resolve) => (give = resolve))),
   })
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.settle()
   expect(await queue.cancel(taskId)).toBe('requested')
   give({})
-  await clock.settle()
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter()).toBe(0)
   expect(await queue.get(taskId)).toMatchObject({ status: 'CANCELLED' })
   expect(clock.timers).toBe(0)
 })

@@ -4,7 +4,17 @@ import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
-import { closeNow, type Events, heard, NO_GATES, PLAIN_CURVE, type Said, script } from './setup.ts'
+import {
+  closeNow,
+  type Events,
+  type HitsAfter,
+  heard,
+  hitsOf,
+  NO_GATES,
+  PLAIN_CURVE,
+  type Said,
+  script,
+} from './setup.ts'
 
 export interface Process {
   readonly queue: RetryQueue
@@ -18,6 +28,7 @@ export interface World {
   /** One more process; its queue has looked what is in the store. */
   open(options?: RetryQueueOptions): Promise<Process>
   close(process: Process): Promise<void>
+  readonly hitsAfter: HitsAfter
 }
 
 /** `store` with some of its methods replaced. */
@@ -77,6 +88,7 @@ export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store
       return { queue, events }
     },
     close: ({ queue }) => closeNow(queue, clock),
+    hitsAfter: hitsOf(clock, server),
   }
 }
 

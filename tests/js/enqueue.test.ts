@@ -43,14 +43,13 @@ test('an unsafe call without a key is sent, once', async () => {
 })
 
 test('a body over maxBodyBytes is refused, naming the limit', async () => {
-  const { queue, server, clock } = await setup({ maxBodyBytes: 10 })
+  const { queue, hitsAfter } = await setup({ maxBodyBytes: 10 })
   const refused = queue.enqueue(ORDERS, { method: 'POST', body: '12345678901' })
   await expect(refused).rejects.toMatchObject({
     code: 'BODY_TOO_LARGE',
     message: expect.stringContaining('more bytes than maxBodyBytes 10:'),
   })
-  await clock.settle()
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter()).toBe(0)
 })
 
 test('an aborted signal refuses the call before it is queued', async () => {

@@ -81,21 +81,19 @@ test.for(['core', 'durable', 'pages'] as const)(
   'L1 a process that only takes up tasks asks for its chunk until it comes: %s',
   async (name) => {
     const here = world()
-    const { clock, server, store } = here
+    const { clock, store, hitsAfter } = here
     await leaveTasks(here)
     stub({ location: new URL('https://app.test/') })
     const pages = name === 'pages' ? { durable: true, principal: null } : { store, principal: null }
     const { asked, refused, queue, events } = load(here, pages, name)
     await queue.ready
-    await clock.advance(15 * 60_000)
-    expect(server.hits).toBe(0)
+    expect(await hitsAfter(15 * 60_000)).toBe(0)
     // after 1, 2, 4, 8, 16 and 32 s, and then each minute
     expect(asked[name]).toBe(1 + 6 + 13)
     expect(events.of('degraded')).toHaveLength(1)
     if (name === 'pages') return
     refused.clear()
-    await clock.advance(60_000)
-    expect(server.hits).toBe(3)
+    expect(await hitsAfter(60_000)).toBe(3)
     expect(clock.timers).toBe(0)
   },
 )
@@ -218,7 +216,7 @@ test('a chunk of the store is asked for at once where the network comes back, an
   const page = new EventTarget()
   stub({ addEventListener: page.addEventListener.bind(page), removeEventListener: page.removeEventListener.bind(page) })
   const here = world()
-  const { clock, server, store } = here
+  const { clock, store, hitsAfter } = here
   await leaveTasks(here)
   const { asked, refused, queue } = load(here, { store }, 'durable')
   await queue.ready
@@ -226,8 +224,7 @@ test('a chunk of the store is asked for at once where the network comes back, an
   refused.clear()
   page.dispatchEvent(new Event('online'))
   await clock.settle()
-  await clock.advance(0)
-  expect(server.hits).toBe(3)
+  expect(await hitsAfter(0)).toBe(3)
   await clock.advance(120_000)
   page.dispatchEvent(new Event('online'))
   await clock.settle()
@@ -266,10 +263,8 @@ test.each<[string, RetryQueueOptions, number, Record<string, string>, RequestIni
     expect((await loading.queue.fetch(ORDERS, init)).status).toBe(status)
     loading.arrive('core')
     await vi.waitFor(() => expect(held.value).toBeDefined())
-    await it.clock.advance(19_000)
-    expect(it.server.hits).toBe(1)
-    await it.clock.advance(21_000)
-    expect(it.server.hits).toBe(2)
+    expect(await it.hitsAfter(19_000)).toBe(1)
+    expect(await it.hitsAfter(21_000)).toBe(2)
   },
 )
 

@@ -6,7 +6,7 @@ import { goOffline } from './explain-setup.ts'
 import { type Fakes, ORDERS, setup, submitted, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
-type Queues = Pick<Fakes, 'queue' | 'server' | 'clock'>
+type Queues = Pick<Fakes, 'queue' | 'server' | 'clock' | 'hitsAfter'>
 
 const PLACES: readonly (readonly [string, () => Promise<Queues>])[] = [
   ['in memory', setup],
@@ -62,10 +62,9 @@ test.each(PLACES)(
 
 test('flush() lets an attempt go, whatever the browser says, and its answer ends the hint', async () => {
   goOffline()
-  const { queue, server, clock } = await setup({}, 'lost')
+  const { queue, server, clock, hitsAfter } = await setup({}, 'lost')
   for (let i = 0; i < 5; i++) await queue.enqueue(`${ORDERS}/${i}`, POST)
-  await clock.advance(2_100)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(2_100)).toBe(1)
   const before = server.hits
   await queue.flush()
   for (let ms = 0; ms < 3_000; ms += 100) await clock.advance(100)
@@ -105,11 +104,10 @@ describe.each(PLACES)('an awaited call %s whose browser says that it is offline'
     vi.stubGlobal('dispatchEvent', target.dispatchEvent.bind(target))
     goOffline()
     const queues = await make()
-    const { queue, server, clock } = queues
+    const { queue, server, clock, hitsAfter } = queues
     server.fail()
     const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.advance(500)
-    expect(server.hits).toBe(1)
+    expect(await hitsAfter(500)).toBe(1)
     await happens(queues)
     for (let at = 500; at < ms + 200; at += 100) await clock.advance(100)
     expect(answer.value?.status).toBe(200)

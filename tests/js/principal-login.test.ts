@@ -32,8 +32,7 @@ async function underWay(device: Browser) {
 test('S16 a tab that is ben’s already sends nothing while he logs in in another, and goes on when he has', async () => {
   const device = browser()
   const { end, switched } = await underWay(device)
-  await device.clock.advance(LONG_MS)
-  expect(device.server.hits).toBe(0)
+  expect(await device.hitsAfter(LONG_MS)).toBe(0)
   end()
   await device.clock.advance(1_000)
   expect(switched.state).toBe('resolved')
@@ -46,8 +45,7 @@ test.for(['ann', 'ben', 'cid'])('S16 a page that is opened meanwhile and names %
   const other = await device.open({ principal: named })
   await other.queue.enqueue(ORDERS, postOf('of the other'))
   await other.queue.enqueue(ORDERS, { ...postOf('in memory'), redrive: { sensitive: true } })
-  await device.clock.advance(LONG_MS)
-  expect(device.server.hits).toBe(0)
+  expect(await device.hitsAfter(LONG_MS)).toBe(0)
   end()
   await device.clock.advance(LONG_MS)
   const his = ['in memory', 'of ben', 'of the other']
@@ -56,7 +54,7 @@ test.for(['ann', 'ben', 'cid'])('S16 a page that is opened meanwhile and names %
 
 test('S16 what waits in the memory of a tab is not sent either, by whichever name', async () => {
   const device = browser()
-  const { open, server, clock } = device
+  const { open, server, clock, hitsAfter } = device
   const tab = await open({ principal: 'ben' })
   server.reply(503)
   const waiting = watch(tab.queue.fetch(ORDERS, { redrive: { waitMs: DAY_MS } }))
@@ -64,8 +62,7 @@ test('S16 what waits in the memory of a tab is not sent either, by whichever nam
   const { during, end } = login()
   const other = await open({ principal: 'ben' })
   void other.queue.setPrincipal('ben', { during })
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
   end()
   await clock.advance(1_000)
   expect(waiting.value?.status).toBe(200)
@@ -92,8 +89,7 @@ test('S16 of two logins in two tabs both have to end', async () => {
   end()
   await device.clock.settle()
   await tab.queue.enqueue(ORDERS, { ...postOf('in memory'), redrive: { sensitive: true } })
-  await device.clock.advance(LONG_MS)
-  expect(device.server.hits).toBe(0)
+  expect(await device.hitsAfter(LONG_MS)).toBe(0)
   second.end()
   await device.clock.advance(1_000)
   expect(bodies(device).toSorted()).toEqual(['in memory', 'of ben'])
@@ -109,8 +105,7 @@ test.for(GONE)(
     const device = browser()
     const { tab } = await underWay(device)
     const ann = await device.open({ principal: 'ann' })
-    await device.clock.advance(5_000)
-    expect(device.server.hits).toBe(0)
+    expect(await device.hitsAfter(5_000)).toBe(0)
     await goes(device, tab)
     await device.clock.advance(1_000)
     expect(bodies(device)).toEqual(['of ann'])
@@ -120,7 +115,7 @@ test.for(GONE)(
 
 test('L3 S16 a page that is frozen while it logs in holds no other up, and does so again once it is back', async () => {
   const device = browser()
-  const { open, clock, server } = device
+  const { open, clock, server, hitsAfter } = device
   const ann = await open({ principal: 'ann' })
   const { happens } = page()
   const tab = await open({ principal: 'ann' })
@@ -128,16 +123,14 @@ test('L3 S16 a page that is frozen while it logs in holds no other up, and does 
   const switched = watch(tab.queue.setPrincipal('ben', { during }))
   await clock.settle()
   await ann.queue.enqueue(ORDERS, postOf('of ann'))
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
   happens('freeze')
   await clock.advance(1_000)
   expect(bodies(device)).toEqual(['of ann'])
   happens('resume')
   await clock.settle()
   await ann.queue.enqueue(ORDERS, postOf('of ann, later'))
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
   end()
   await clock.advance(LONG_MS)
   expect([switched.state, server.hits]).toEqual(['resolved', 1])
@@ -148,7 +141,7 @@ test('L3 S16 a page that is frozen while it logs in holds no other up, and does 
 
 test('S16 a login that the store could not be told of is told as soon as it can be', async () => {
   const device = browser()
-  const { open, clock, server } = device
+  const { open, clock, server, hitsAfter } = device
   const [ann, tab] = [await open({ principal: 'ann' }), await open({ principal: 'ann' })]
   const { during, end } = login()
   device.isDown = true
@@ -157,8 +150,7 @@ test('S16 a login that the store could not be told of is told as soon as it can 
   device.isDown = false
   await clock.advance(1_000)
   await ann.queue.enqueue(ORDERS, postOf('of ann'))
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
   end(new Error('wrong password'))
   await clock.advance(1_000)
   expect([switched.state, server.hits]).toEqual(['rejected', 1])
@@ -189,7 +181,7 @@ test('explain() says that a login is waited for', async () => {
 test('S16 a login in a tab whose core did not load is known in the others', async () => {
   page()
   const device = browser()
-  const { clock, open, server } = device
+  const { clock, open, server, hitsAfter } = device
   const tab = await open({ principal: 'ann' })
   tab.queue.pause()
   await tab.queue.enqueue(ORDERS, postOf('of ann'))
@@ -198,8 +190,7 @@ test('S16 a login in a tab whose core did not load is known in the others', asyn
   const switched = watch(bare.queue.setPrincipal('ben', { during }))
   await clock.settle()
   tab.queue.resume()
-  await clock.advance(1_000)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(1_000)).toBe(0)
   end()
   await clock.advance(LONG_MS)
   expect([switched.state, server.hits]).toEqual(['resolved', 0])

@@ -24,19 +24,17 @@ test.for([
   'S16 of two pages the one that loads last is not the one that counts: %s',
   async ([, slow, quick, hits]) => {
     const device = await withTasks()
-    const { open, clock, server } = device
+    const { open, clock, hitsAfter } = device
     const { opening, arrive } = await openLate(device, { principal: slow })
     await open({ principal: quick })
     await clock.advance(30_000)
     arrive()
     const tab = await opening
     await tab.queue.flush()
-    await clock.advance(LONG_MS)
-    expect(server.hits).toBe(hits)
+    expect(await hitsAfter(LONG_MS)).toBe(hits)
     // a login that the late page names counts from then on
     await tab.queue.setPrincipal('ann')
-    await clock.advance(LONG_MS)
-    expect(server.hits).toBe(3)
+    expect(await hitsAfter(LONG_MS)).toBe(3)
   },
 )
 
@@ -60,7 +58,7 @@ test.for([
   ['half a minute', 30_000],
 ] as const)('S16 a page that is opened after the clock was set back by %s is believed', async ([, ms]) => {
   const device = browser()
-  const { open, clock, server } = device
+  const { open, clock, hitsAfter } = device
   await open({ principal: 'ben' })
   await withTasks(device)
   const ben = await open({ principal: 'ben' })
@@ -68,22 +66,20 @@ test.for([
   clock.step(-ms)
   await clock.advance(10)
   await open({ principal: 'ann' })
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(3)
+  expect(await hitsAfter(LONG_MS)).toBe(3)
   await ben.queue.setPrincipal('ben')
   expect((await ben.queue.list()).tasks).toEqual([])
 })
 
 test('S16 a tab that names another after the clock was set back is believed, and its word stands', async () => {
   const device = await withTasks()
-  const { open, clock, server } = device
+  const { open, clock, hitsAfter } = device
   const tab = await open({ principal: 'ben' })
   await clock.advance(1_000)
   clock.step(-DAY_MS)
   await clock.advance(1_000)
   await tab.queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(3)
+  expect(await hitsAfter(LONG_MS)).toBe(3)
 })
 
 test.for([
@@ -93,7 +89,7 @@ test.for([
   'S16 a late page is not believed over ben’s where the clock was set back %s his login',
   async ([, first, then]) => {
     const device = await withTasks()
-    const { open, clock, server } = device
+    const { open, clock, hitsAfter } = device
     const { opening, arrive } = await openLate(device, { principal: 'ann' })
     clock.step(first)
     await clock.advance(20)
@@ -102,21 +98,19 @@ test.for([
     clock.step(then)
     arrive()
     await opening
-    await clock.advance(LONG_MS)
-    expect(server.hits).toBe(0)
+    expect(await hitsAfter(LONG_MS)).toBe(0)
   },
 )
 
 test('S16 of two logins at once the one that ended last counts, since its cookies were set last', async () => {
   const device = await withTasks()
-  const { open, clock, server } = device
+  const { open, clock, server, hitsAfter } = device
   const logins = [login(), login()] as const
   const [one, two] = [await open({ principal: null }), await open({ principal: null })]
   const ann = watch(one.queue.setPrincipal('ann', { during: logins[0].during }))
   await clock.advance(10)
   const ben = watch(two.queue.setPrincipal('ben', { during: logins[1].during }))
-  await clock.advance(1_000)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(1_000)).toBe(0)
   logins[1].end()
   await clock.advance(1_000)
   logins[0].end()
@@ -127,7 +121,7 @@ test('S16 of two logins at once the one that ended last counts, since its cookie
 
 test('S16 a login that fails leaves the one who was there before it, though that was another tab’s', async () => {
   const device = browser()
-  const { open, clock, server } = device
+  const { open, clock, server, hitsAfter } = device
   const ann = await open({ principal: 'ann' })
   ann.queue.pause()
   await ann.queue.enqueue(ORDERS, POST)
@@ -137,8 +131,7 @@ test('S16 a login that fails leaves the one who was there before it, though that
   ann.queue.resume()
   const wrong = new Error('wrong password')
   await expect(ann.queue.setPrincipal('cid', { during: () => Promise.reject(wrong) })).rejects.toBe(wrong)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
   await ben.queue.enqueue(ORDERS, { method: 'POST', body: 'of ben' })
   await clock.advance(LONG_MS)
   expect(server.requests.map(({ body }) => body)).toEqual(['of ben'])
@@ -146,7 +139,7 @@ test('S16 a login that fails leaves the one who was there before it, though that
 
 test('S16 a login in a page that is still loading, and that fails, makes its principal no younger', async () => {
   const device = await withTasks()
-  const { open, clock, server } = device
+  const { open, clock, hitsAfter } = device
   const { opening, arrive } = await openLate(device, { principal: 'ann' })
   await open({ principal: 'ben' })
   await clock.advance(1_000)
@@ -154,22 +147,19 @@ test('S16 a login in a page that is still loading, and that fails, makes its pri
   const ann = await opening
   const wrong = new Error('wrong password')
   await expect(ann.queue.setPrincipal('cid', { during: () => Promise.reject(wrong) })).rejects.toBe(wrong)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
 })
 
 test('S16 a principal that the store could not be told of is told as soon as it can be', async () => {
   const device = await withTasks()
-  const { open, clock, server } = device
+  const { open, clock, hitsAfter } = device
   const tab = await open({ principal: null })
   await clock.advance(1_000)
   device.isDown = true
   await expect(tab.queue.setPrincipal('ann')).rejects.toThrow()
-  await clock.advance(5_000)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(5_000)).toBe(0)
   device.isDown = false
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(3)
+  expect(await hitsAfter(LONG_MS)).toBe(3)
 })
 
 test('S16 where the browser has cleared the store the one who was there still is, and any other still is not', async () => {
@@ -189,7 +179,7 @@ test('S16 where the browser has cleared the store the one who was there still is
 })
 
 test('S16 what waits in the memory of a page that is put away waits until it knows who is there', async () => {
-  const { open, clock, server } = browser()
+  const { open, clock, server, hitsAfter } = browser()
   const ben = await open({ principal: null })
   const { happens } = page()
   const ann = await open({ principal: 'ann', isDeaf: true })
@@ -202,8 +192,7 @@ test('S16 what waits in the memory of a page that is put away waits until it kno
   // its timers may come before the page hears that it is back
   await clock.advance(LONG_MS)
   happens('resume')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
   await ann.queue.setPrincipal('ann')
   await clock.advance(LONG_MS)
   expect(answer.value?.status).toBe(200)

@@ -4,7 +4,7 @@ import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
-import { closeNow, type Events, heard, PLAIN_CURVE } from './setup.ts'
+import { closeNow, type Events, type HitsAfter, heard, hitsOf, PLAIN_CURVE } from './setup.ts'
 import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 
@@ -15,6 +15,7 @@ export interface Device {
   readonly store: TaskStore
   open(options?: RetryQueueOptions): Promise<{ readonly queue: RetryQueue; readonly events: Events }>
   close(queue: RetryQueue): Promise<void>
+  readonly hitsAfter: HitsAfter
 }
 
 export const DAY_MS = 86_400_000
@@ -39,5 +40,6 @@ export function device(): Device {
       return { queue, events }
     },
     close: (queue) => closeNow(queue, clock),
+    hitsAfter: hitsOf(clock, server),
   }
 }

@@ -13,7 +13,7 @@ const ALL = { allPrincipals: true } as const
 const HOOKS = ['credentials', 'beforeAttempt'] as const
 
 test.each(HOOKS)('S16 a switch while %s is asked: the attempt is given back unsent', async (hook) => {
-  const { open, server, clock } = device()
+  const { open, clock, hitsAfter } = device()
   const answers: ((answer: never) => void)[] = []
   const asked = () => new Promise<never>((resolve) => answers.push(resolve))
   const { queue } = await open({ [hook]: hook === 'credentials' ? forApi(asked) : asked })
@@ -22,19 +22,17 @@ test.each(HOOKS)('S16 a switch while %s is asked: the attempt is given back unse
   expect(answers).toHaveLength(1)
   await queue.setPrincipal('ben')
   answers[0]?.({ authorization: 'Bearer of-ann' } as never)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
   expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
   await queue.setPrincipal('ann')
   await clock.settle()
   answers[1]?.({} as never)
-  await clock.settle()
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter()).toBe(1)
   expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
 })
 
 test('S16 a switch while a claim is under way: what it brings is given back unsent', async () => {
-  const { open, server, clock, store } = device()
+  const { open, clock, store, hitsAfter } = device()
   let answer: () => void = () => {}
   const slow: TaskStore = {
     ...store,
@@ -54,18 +52,16 @@ test('S16 a switch while a claim is under way: what it brings is given back unse
   const switched = queue.setPrincipal('ben')
   answer()
   await switched
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
   expect(await store.counts()).toMatchObject({ pending: 1, inFlight: 0 })
   void queue.setPrincipal('ann')
   await clock.settle()
   answer()
-  await clock.settle()
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter()).toBe(1)
 })
 
 test('S22 a caller does not wait for its user for ever: it gets its last answer, and the task ends', async () => {
-  const { open, server, clock, store } = device()
+  const { open, server, clock, store, hitsAfter } = device()
   const { queue } = await open()
   server.reply(503)
   const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 5_000 } }))
@@ -75,15 +71,14 @@ test('S22 a caller does not wait for its user for ever: it gets its last answer,
   expect(answer.value?.status).toBe(503)
   expect(await store.counts()).toMatchObject({ pending: 0, exhausted: 1 })
   await queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
 })
 
 test.each([
   ['in the store', POST],
   ['in memory', { ...POST, redrive: { sensitive: true } }],
 ])('S16 a first attempt that fails after the switch leaves a task of who has made the call: %s', async (_, init) => {
-  const { open, server, clock } = device()
+  const { open, server, clock, hitsAfter } = device()
   const { queue } = await open()
   const answers = server.hang()
   const answer = watch(
@@ -92,8 +87,7 @@ test.each([
   await clock.settle()
   await queue.setPrincipal('ben')
   answers(503)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
   expect((await queue.list(ALL)).tasks).toMatchObject([{ status: 'PENDING', principal: 'ann' }])
   await queue.setPrincipal('ann')
   await clock.advance(LONG_MS)
@@ -111,7 +105,7 @@ test('S16 an enqueue under way at the switch is of who has called', async () => 
 })
 
 test('S8 what is in flight at the switch may still succeed, and is not repeated where it fails', async () => {
-  const { open, server, clock } = device()
+  const { open, server, clock, hitsAfter } = device()
   const { queue } = await open()
   const [succeed, fail] = [server.hang(), server.hang()]
   const first = await queue.enqueue(`${ORDERS}/1`, POST)
@@ -120,14 +114,13 @@ test('S8 what is in flight at the switch may still succeed, and is not repeated 
   await queue.setPrincipal('ben')
   succeed(200)
   fail(503)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter(LONG_MS)).toBe(2)
   expect(await queue.get(first.taskId, ALL)).toMatchObject({ status: 'SUCCEEDED' })
   expect(await queue.get(second.taskId, ALL)).toMatchObject({ status: 'PENDING', attemptNumber: 1 })
 })
 
 test('S2 purge deletes what waits, aborts what runs, and counts both', async () => {
-  const { open, server, clock, store } = device()
+  const { open, server, clock, store, hitsAfter } = device()
   const { queue, events } = await open({ concurrency: 1 })
   server.hang()
   await queue.enqueue(`${ORDERS}/1`, POST)
@@ -139,13 +132,12 @@ test('S2 purge deletes what waits, aborts what runs, and counts both', async () 
   expect(await queue.get(waits.taskId, ALL)).toBeUndefined()
   expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, purged: 2, bytes: 0 })
   await queue.setPrincipal('ann')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
   expect(events.names()).not.toContain('retry')
 })
 
 test('S22 purge answers callers who wait', async () => {
-  const { open, server, clock } = device()
+  const { open, server, clock, hitsAfter } = device()
   const { queue } = await open()
   server.reply(503).reply(503)
   const stored = watch(queue.fetch(ORDERS, POST))
@@ -154,8 +146,7 @@ test('S22 purge answers callers who wait', async () => {
   await queue.setPrincipal('ben', { purge: true })
   await clock.settle()
   for (const { state } of [stored, inMemory]) expect(state).not.toBe('pending')
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter(LONG_MS)).toBe(2)
 })
 
 test.each<[string, RetryQueueOptions]>([
@@ -226,20 +217,18 @@ const AGAIN = [
 ] as const
 
 test.each(AGAIN)('S8 a task whose credentials nobody supplies is parked until %s', async (_, goOn) => {
-  const { open, close, server, clock } = device()
+  const { open, close, hitsAfter } = device()
   const first = await open()
   first.queue.pause()
   const { taskId } = await first.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'Bearer of-ann' } })
   await close(first.queue)
   let headers: Record<string, string> = {}
   const { queue, events } = await open({ credentials: forApi(() => headers) })
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(0)
+  expect(await hitsAfter(LONG_MS)).toBe(0)
   expect(events.of('degraded')).toMatchObject([{ code: 'credentials_missing' }])
   headers = { authorization: 'Bearer fresh' }
   await goOn(queue)
-  await clock.advance(LONG_MS)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(LONG_MS)).toBe(1)
   expect(await queue.get(taskId, ALL)).toMatchObject({ status: 'SUCCEEDED' })
 })
 

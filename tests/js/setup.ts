@@ -51,7 +51,18 @@ export interface Fakes {
   readonly server: ScriptedServer
   readonly clock: FakeClock
   readonly events: Events
+  readonly hitsAfter: HitsAfter
 }
+
+/** How many requests its server has had once some time has passed; without a time, once nothing happens any more. */
+export type HitsAfter = (ms?: number) => Promise<number>
+
+export const hitsOf =
+  (clock: FakeClock, server: ScriptedServer): HitsAfter =>
+  async (ms) => {
+    await (ms === undefined ? clock.settle() : clock.advance(ms))
+    return server.hits
+  }
 
 /** What a server says to the next request: a status, with headers and a body where there are some, no answer yet, or an error. */
 export type Said =
@@ -81,7 +92,7 @@ export async function setup(options: RetryQueueOptions = {}, ...answers: readonl
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...NO_GATES, ...options, policy })
   const events = heard(queue, clock)
   await queue.ready
-  return { queue, server, clock, events }
+  return { queue, server, clock, events, hitsAfter: hitsOf(clock, server) }
 }
 
 /** A queue as an application has it: its core is not asked for, its gates and waits are the defaults. */
@@ -90,7 +101,7 @@ export function bare(options: RetryQueueOptions = {}, ...answers: readonly Said[
   const server = scriptedServer({ clock })
   script(server, answers)
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...options })
-  return { queue, server, clock, events: heard(queue, clock) }
+  return { queue, server, clock, events: heard(queue, clock), hitsAfter: hitsOf(clock, server) }
 }
 
 interface Call {

@@ -26,7 +26,7 @@ test('L3 what is enqueued while a page is put away takes no lock, and another ta
 })
 
 test('what is enqueued while the only page is put away is delivered once it is back', async () => {
-  const { open, clock, server, locks } = browser()
+  const { open, clock, server, locks, hitsAfter } = browser()
   const { happens } = page()
   const tab = await open()
   happens('freeze')
@@ -35,8 +35,7 @@ test('what is enqueued while the only page is put away is delivered once it is b
   expect(locks()).toEqual([])
   expect(server.hits).toBe(0)
   happens('resume')
-  await clock.advance(2_100)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(2_100)).toBe(1)
 })
 
 test('a caller whose first attempt fails while its page is put away: no home, and its answer once it is back', async () => {
@@ -62,7 +61,7 @@ test.for([
 ] as const)(
   'S3 S8 hooks that answer for an attempt given back meanwhile send nothing, the next goes out: %s repeated',
   async ([, options]) => {
-    const { open, clock, server } = browser()
+    const { open, clock, hitsAfter } = browser()
     const { happens } = page()
     const given: ((headers: Record<string, string>) => void)[] = []
     const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
@@ -76,8 +75,7 @@ test.for([
     await clock.advance(5_000)
     expect(given).toHaveLength(2)
     for (const give of given) give({ authorization: 'new' })
-    await clock.advance(1_000)
-    expect(server.hits).toBe(1)
+    expect(await hitsAfter(1_000)).toBe(1)
     expect(await tab.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
   },
 )
@@ -85,15 +83,14 @@ test.for([
 test.each(['its page is put away', 'its queue is closed'])(
   'S8 what must not be repeated, and is under way when %s, is not sent again',
   async (what) => {
-    const { open, close, clock, server } = browser()
+    const { open, close, clock, server, hitsAfter } = browser()
     const other = await open()
     const { happens } = page()
     const tab = await open({ idempotency: false })
     other.queue.pause()
     server.hang()
     const answer = watch(tab.queue.fetch(ORDERS, { ...POST, redrive: { orderKey: 'one' } }))
-    await clock.advance(1_000)
-    expect(server.hits).toBe(1)
+    expect(await hitsAfter(1_000)).toBe(1)
     if (what === 'its queue is closed') await close(tab)
     else happens('freeze')
     other.queue.resume()

@@ -37,7 +37,7 @@ test('a frozen tab keeps nothing: its attempt is given back, and another tab goe
 test.each(['before the page is back', 'after it'])(
   'S3 a claim that was under way when the page was put away, answered %s, is given back unsent',
   async (when) => {
-    const { open, clock, server, store } = browser()
+    const { open, clock, store, hitsAfter } = browser()
     const { happens } = page()
     const tab = await open({ credentials: forApi(async () => ({})) })
     const answer = tab.holdUp()
@@ -47,17 +47,15 @@ test.each(['before the page is back', 'after it'])(
     happens('freeze')
     if (when === 'after it') happens('resume')
     answer()
-    await clock.settle()
-    expect(server.hits).toBe(0)
+    expect(await hitsAfter()).toBe(0)
     expect(await store.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
     if (when !== 'after it') happens('resume')
-    await clock.advance(3_100)
-    expect(server.hits).toBe(1)
+    expect(await hitsAfter(3_100)).toBe(1)
   },
 )
 
 test('an attempt that was about to be sent when the page was put away says nothing of the next', async () => {
-  const { open, clock, server } = browser()
+  const { open, clock, server, hitsAfter } = browser()
   const { happens } = page()
   const given: (() => void)[] = []
   const credentials = () => new Promise<HeadersInit>((resolve) => given.push(() => resolve({})))
@@ -73,8 +71,7 @@ test('an attempt that was about to be sent when the page was put away says nothi
   expect(given).toHaveLength(2)
   const release = server.hang()
   for (const give of given) give()
-  await clock.settle()
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter()).toBe(2)
   release(200)
   await clock.settle()
   expect(answer.value?.status).toBe(200)

@@ -9,7 +9,7 @@ import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { type Held, Locks } from '../sim/locks.ts'
 import { withMethods } from './durable-setup.ts'
-import { closeNow, deferred, Events, PLAIN_CURVE } from './setup.ts'
+import { closeNow, deferred, Events, type HitsAfter, hitsOf, PLAIN_CURVE } from './setup.ts'
 
 export interface Tab {
   readonly queue: Queue
@@ -46,6 +46,7 @@ export interface Browser {
     source?: EngineSource,
   ): Promise<Tab>
   close(tab: Tab): Promise<void>
+  readonly hitsAfter: HitsAfter
 }
 
 const HOME = 'home '
@@ -295,6 +296,7 @@ export function browser(): Browser {
       })
     },
     close: ({ queue }) => closeNow(queue, clock),
+    hitsAfter: hitsOf(clock, server),
   }
   return device
 }

@@ -25,16 +25,14 @@ test('one tab leads: the others do not so much as look', async () => {
 })
 
 test.each(['closed', 'crashed'])('L3 waiting work of a tab that was %s goes on in another at its time', async (how) => {
-  const { open, close, clock, server } = browser()
+  const { open, close, server, hitsAfter } = browser()
   const [first, second] = [await open(), await open()]
   server.reply(503, { 'retry-after': '10' })
   const { taskId } = await first.queue.enqueue(ORDERS, POST)
-  await clock.advance(5_000)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(5_000)).toBe(1)
   if (how === 'closed') await close(first)
   else first.crash()
-  await clock.advance(6_200)
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter(6_200)).toBe(2)
   expect(second.events.of('resumed')).toMatchObject([{ task: { taskId } }])
   expect(await second.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
 })
@@ -52,15 +50,13 @@ test('what a caller waits for is sent by its own tab, whichever tab leads', asyn
 })
 
 test('a caller whose tab crashes: its task goes on in the leader within a second', async () => {
-  const { open, clock, server } = browser()
+  const { open, server, hitsAfter } = browser()
   const [, second] = [await open(), await open()]
   server.reply(503, { 'retry-after': '3' })
   watch(second.queue.fetch(ORDERS, POST))
-  await clock.advance(1_000)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(1_000)).toBe(1)
   second.crash()
-  await clock.advance(3_000)
-  expect(server.hits).toBe(2)
+  expect(await hitsAfter(3_000)).toBe(2)
 })
 
 test('an empty queue: no timers, no locks, nothing asked of the store', async () => {
@@ -102,12 +98,11 @@ test('a lease lasts the attempt and the grace, and is not renewed', async () => 
 })
 
 test('an attempt without a time limit is renewed before its lease ends', async () => {
-  const { open, clock, server, store } = browser()
+  const { open, clock, server, store, hitsAfter } = browser()
   const tab = await open({ policy: { attemptTimeoutMs: 0 } })
   const release = server.hang()
   const { taskId } = await tab.queue.enqueue(ORDERS, POST)
-  await clock.advance(200_000)
-  expect(server.hits).toBe(1)
+  expect(await hitsAfter(200_000)).toBe(1)
   release(200)
   await clock.advance(10)
   expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
