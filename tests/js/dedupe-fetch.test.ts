@@ -8,7 +8,7 @@ import { retryInterceptor } from '../../js/adapters/undici.ts'
 import { instantiate } from '../../js/core/file.ts'
 import type { Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
-import { IdempotencyConflictError, RetryQueue } from '../../js/index.ts'
+import { IdempotencyConflictError, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
@@ -36,14 +36,13 @@ function post(redrive: object = {}, more: RequestInit = {}) {
 }
 
 /** Two callers under one key, both of whose own attempts have failed: one task, the second has joined it. */
-async function joined(fakes: Fakes, redrive: object = {}, more: RequestInit = {}) {
-  const { queue, server, clock } = fakes
-  server.reply(503, {}, 'first').reply(503, {}, 'second')
-  const first = watch(queue.fetch(ORDERS, post()))
-  await clock.settle()
-  const second = watch(queue.fetch(ORDERS, post(redrive, more)))
-  await clock.settle()
-  return { first, second }
+async function joined(options: RetryQueueOptions = {}, redrive: object = {}, more: RequestInit = {}) {
+  const fakes = await setup(options, [503, {}, 'first'], [503, {}, 'second'])
+  const first = watch(fakes.queue.fetch(ORDERS, post()))
+  await fakes.clock.settle()
+  const second = watch(fakes.queue.fetch(ORDERS, post(redrive, more)))
+  await fakes.clock.settle()
+  return { ...fakes, first, second }
 }
 
 test.each<[what: string, script: (server: Fakes['server']) => unknown, both: string]>([
@@ -51,9 +50,7 @@ test.each<[what: string, script: (server: Fakes['server']) => unknown, both: str
   ['a refusal', (server) => server.reply(404, {}, 'gone'), '404 gone not_retryable'],
   ['a lost connection', (server) => server.fail(new TypeError('fetch failed')), 'TypeError: fetch failed'],
 ])('S14 S22 both callers get what one task ends with, and both can read it: %s', async (_, script, both) => {
-  const fakes = await setup({ policy: { maxAttempts: 2 } })
-  const { queue, server, clock, events } = fakes
-  const { first, second } = await joined(fakes)
+  const { queue, server, clock, events, first, second } = await joined({ policy: { maxAttempts: 2 } })
   expect([first.state, second.state, queue.stats().depth]).toEqual(['pending', 'pending', 1])
   script(server)
   await clock.advance(1_000)
@@ -64,16 +61,15 @@ test.each<[what: string, script: (server: Fakes['server']) => unknown, both: str
 })
 
 test('an abort of the one who joined ends its waiting alone', async () => {
-  const fakes = await setup()
   const controller = new AbortController()
-  const { first, second } = await joined(fakes, {}, { signal: controller.signal })
+  const { queue, clock, first, second } = await joined({}, {}, { signal: controller.signal })
   const left = new Error('left')
   controller.abort(left)
-  await fakes.clock.settle()
+  await clock.settle()
   expect([first.state, second.state, second.error]).toEqual(['pending', 'rejected', left])
-  await fakes.clock.advance(1_000)
+  await clock.advance(1_000)
   expect(first.value?.status).toBe(200)
-  expect(fakes.queue.stats()).toMatchObject({ succeeded: 1, cancelled: 0 })
+  expect(queue.stats()).toMatchObject({ succeeded: 1, cancelled: 0 })
 })
 
 /** The same in memory and in a store: `leave` is the signal of the first. */
@@ -153,21 +149,18 @@ test('an abort of the first caller while an attempt is under way: it is made aga
 })
 
 test('the one who joined waits no longer than its own waitMs, and has its own answer then', async () => {
-  const fakes = await setup({ policy: { initialDelayMs: 20_000 } })
-  const { first, second } = await joined(fakes, { waitMs: 5_000 })
-  await fakes.clock.advance(4_999)
+  const { clock, first, second } = await joined({ policy: { initialDelayMs: 20_000 } }, { waitMs: 5_000 })
+  await clock.advance(4_999)
   expect(second.state).toBe('pending')
-  await fakes.clock.advance(1)
+  await clock.advance(1)
   expect([second.value?.status, await second.value?.text()]).toEqual([503, 'second'])
-  await fakes.clock.advance(15_000)
+  await clock.advance(15_000)
   expect(first.value?.status).toBe(200)
-  expect(fakes.clock.timers).toBe(0)
+  expect(clock.timers).toBe(0)
 })
 
 test("'defer' under the key of a live task: 202 with that task’s id", async () => {
-  const fakes = await setup()
-  const { queue } = fakes
-  const { second } = await joined(fakes, { mode: 'defer' })
+  const { queue, second } = await joined({}, { mode: 'defer' })
   expect(second.value?.status).toBe(202)
   const [task] = (await queue.list()).tasks
   expect(second.value?.headers.get('redrive-task-id')).toBe(task?.taskId)
@@ -238,13 +231,12 @@ test('S6 of two different ones at once the second, when it has failed, gets the 
 })
 
 test('close answers those who joined, too', async () => {
-  const fakes = await setup()
-  const { first, second } = await joined(fakes)
-  await fakes.queue.close({ drainMs: 0 })
-  await fakes.clock.settle()
+  const { queue, clock, first, second } = await joined()
+  await queue.close({ drainMs: 0 })
+  await clock.settle()
   expect([first.state, second.state]).toEqual(['resolved', 'resolved'])
   expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['first', 'first'])
-  expect(fakes.clock.timers).toBe(0)
+  expect(clock.timers).toBe(0)
 })
 
 test('S11 a timer that wakes early ends no waiting: 30 days are longer than any timer', async () => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { printed } from '../../js/call/material.ts'
-import { IdempotencyConflictError } from '../../js/index.ts'
+import { IdempotencyConflictError, type RetryQueue } from '../../js/index.ts'
 import { always, type Fakes, markOf, ORDERS, setup, submitted, watch } from './setup.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -16,7 +16,7 @@ const BODY = '{"item":"tea","qty":2}'
 const FIRST = post(BODY)
 
 /** S2: what was accepted is somewhere. */
-async function expectTasks({ queue }: Fakes, count: number): Promise<void> {
+async function expectTasks(queue: RetryQueue, count: number): Promise<void> {
   const { depth, succeeded, exhausted, cancelled } = queue.stats()
   expect((await queue.list()).tasks).toHaveLength(count)
   expect(depth + succeeded + exhausted + cancelled).toBe(count)
@@ -40,12 +40,11 @@ test.each<[state: string, reach: (fakes: Fakes) => Promise<void>, status: string
   expect(first.deduplicated).toBe(false)
   expect(await hitsAfter()).toBe(hits)
   expect(events.of('queued')).toHaveLength(1)
-  await expectTasks(fakes, 1)
+  await expectTasks(queue, 1)
 })
 
 test('a cancelled task does not keep its key', async () => {
-  const fakes = await setup()
-  const { queue, hitsAfter } = fakes
+  const { queue, hitsAfter } = await setup()
   queue.pause()
   const first = await queue.enqueue(ORDERS, FIRST)
   await queue.cancel(first.taskId)
@@ -54,7 +53,7 @@ test('a cancelled task does not keep its key', async () => {
   expect(second.taskId).not.toBe(first.taskId)
   queue.resume()
   expect(await hitsAfter()).toBe(1)
-  await expectTasks(fakes, 2)
+  await expectTasks(queue, 2)
 })
 
 test.each<[what: string, init: object]>([
@@ -90,8 +89,7 @@ const others: readonly [what: string, url: string, init: object, says: RegExp][]
 ]
 
 test.each(others)('S6 %s under the same key is refused, nothing is sent or kept', async (_what, url, init, says) => {
-  const fakes = await setup()
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup()
   await queue.enqueue(ORDERS, FIRST)
   await clock.settle()
   const before = [server.hits, queue.stats()]
@@ -103,12 +101,11 @@ test.each(others)('S6 %s under the same key is refused, nothing is sent or kept'
   }
   await clock.settle()
   expect([server.hits, queue.stats()]).toEqual(before)
-  await expectTasks(fakes, 1)
+  await expectTasks(queue, 1)
 })
 
 test('S6 a key that the queue made, used again for another request, is refused; for its own it is the task', async () => {
-  const fakes = await setup()
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup()
   server.reply(503)
   const waiting = watch(queue.fetch(ORDERS, { method: 'POST', headers: JSON_TYPE, body: BODY }))
   await clock.settle()
@@ -118,27 +115,25 @@ test('S6 a key that the queue made, used again for another request, is refused; 
   expect(again).toMatchObject({ deduplicated: true, idempotencyKey: made })
   await clock.advance(1_000)
   expect([waiting.value?.status, server.hits]).toEqual([200, 2])
-  await expectTasks(fakes, 1)
+  await expectTasks(queue, 1)
 })
 
 test('S14 many at once under one key are one task', async () => {
-  const fakes = await setup()
-  const { queue, hitsAfter } = fakes
+  const { queue, hitsAfter } = await setup()
   const receipts = await Promise.all(Array.from({ length: 20 }, () => queue.enqueue(ORDERS, FIRST)))
   expect(new Set(receipts.map(({ taskId }) => taskId)).size).toBe(1)
   expect(receipts.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1)
   expect(await hitsAfter()).toBe(1)
-  await expectTasks(fakes, 1)
+  await expectTasks(queue, 1)
 })
 
 test('S6 of many different ones at once under one key one is taken, the others are refused', async () => {
-  const fakes = await setup()
-  const { queue, hitsAfter } = fakes
+  const { queue, hitsAfter } = await setup()
   const calls = Array.from({ length: 5 }, (_, i) => queue.enqueue(ORDERS, post(`{"n":${i}}`)))
   const ended = await Promise.allSettled(calls)
   expect(ended.map(({ status }) => status)).toEqual(['fulfilled', ...Array(4).fill('rejected')])
   expect(await hitsAfter()).toBe(1)
-  await expectTasks(fakes, 1)
+  await expectTasks(queue, 1)
 })
 
 test('a task past its retention frees its key, for any request', async () => {

@@ -17,6 +17,14 @@ const places = [
   ['in a store', opened],
 ] as const
 
+/** A deferred call whose server has said nothing by its 202. */
+async function hung(make: typeof setup | typeof opened) {
+  const fakes = await make()
+  const release = fakes.server.hang()
+  const { headers } = await at(fakes.clock, 2_000, fakes.queue.fetch(ORDERS, post()))
+  return { ...fakes, release, taskId: headers.get('redrive-task-id') ?? '' }
+}
+
 describe.each(places)('%s', (_, make) => {
   test('a hung server costs the caller of a deferred call 2 s, and not the time limit of the attempt', async () => {
     const { queue, server, clock } = await make()
@@ -41,10 +49,7 @@ describe.each(places)('%s', (_, make) => {
   })
 
   test('S22 the late answer settles the task: the request goes out once', async () => {
-    const { queue, server, clock, events } = await make()
-    const release = server.hang()
-    const response = await at(clock, 2_000, queue.fetch(ORDERS, post()))
-    const { taskId } = (await response.json()) as { taskId: string }
+    const { queue, server, clock, events, release, taskId } = await hung(make)
     const result = watch(queue.result(taskId))
     await clock.advance(5_000)
     release(201)
@@ -55,10 +60,7 @@ describe.each(places)('%s', (_, make) => {
   })
 
   test('S5 an attempt that fails late is retried under the same key', async () => {
-    const { queue, server, clock } = await make()
-    const release = server.hang()
-    const response = await at(clock, 2_000, queue.fetch(ORDERS, post()))
-    const { taskId } = (await response.json()) as { taskId: string }
+    const { queue, server, clock, release, taskId } = await hung(make)
     await clock.advance(3_000)
     release(503)
     await clock.advance(2_000)
@@ -167,10 +169,7 @@ describe.each(places)('%s', (_, make) => {
   })
 
   test('cancelled, the attempt under way is aborted and no other follows', async () => {
-    const { queue, server, clock } = await make()
-    server.hang()
-    const response = await at(clock, 2_000, queue.fetch(ORDERS, post()))
-    const { taskId } = (await response.json()) as { taskId: string }
+    const { queue, server, clock, taskId } = await hung(make)
     await clock.advance(100)
     await queue.cancel(taskId)
     await clock.advance(60_000)

@@ -2,14 +2,11 @@
 
 import { expect, test, vi } from 'vitest'
 import { OP_GATES } from '../../js/core/codes.ts'
-import type { Decision, RetryQueue, RetryQueueOptions } from '../../js/index.ts'
+import type { Decision, RetryQueue } from '../../js/index.ts'
 import { Runner } from '../../js/runner/runner.ts'
-import { type Process, type World, world } from './durable-setup.ts'
+import { opened } from './durable-setup.ts'
 import { enqueued, goOffline, KINDS, lastOf, type Stage } from './explain-setup.ts'
 import { API } from './setup.ts'
-
-/** A process on a store, and what is around it. */
-type Scene = World & Process
 
 /** The queue's runner, as whoever tells the core of gates has it. */
 function runnerOf(queue: RetryQueue): Runner {
@@ -27,15 +24,11 @@ function gates({ queue }: { readonly queue: RetryQueue }, failures: number, toke
   runnerOf(queue).core.send(OP_GATES, ...numbers)
 }
 
-const sceneOf = async (options?: RetryQueueOptions): Promise<Scene> => {
-  const scene = world()
-  return { ...scene, ...(await scene.open(options)) }
-}
 const waitOf = async ({ queue }: Pick<Stage, 'queue'>, taskId: string): Promise<Decision | undefined> =>
   lastOf(await queue.explain(taskId, { allPrincipals: true }))
 
 test('S16 a stored task waits for its user while another one is there', async () => {
-  const scene = await sceneOf({ principal: 'ann' })
+  const scene = await opened({ principal: 'ann' })
   scene.queue.pause()
   const taskId = await enqueued(scene)
   await scene.queue.setPrincipal('ben')
@@ -46,7 +39,7 @@ test('S16 a stored task waits for its user while another one is there', async ()
 })
 
 test('a stored task waits for resume() of its origin', async () => {
-  const scene = await sceneOf()
+  const scene = await opened()
   scene.queue.pause({ origin: API })
   expect(await waitOf(scene, await enqueued(scene))).toMatchObject({
     text: 'waits for resume() of its origin',
@@ -55,7 +48,7 @@ test('a stored task waits for resume() of its origin', async () => {
 })
 
 test('offline, said by a process that did not see it come', async () => {
-  const scene = await sceneOf()
+  const scene = await opened()
   scene.queue.pause()
   const taskId = await enqueued(scene)
   goOffline()
@@ -80,7 +73,7 @@ test.each(Object.entries(KINDS))('a retry budget that is spent: in %s', async (_
 })
 
 test('a retry budget that is spent keeps retries back, and says so of no first attempt: in a store', async () => {
-  const scene = await sceneOf({ concurrencyPerOrigin: 1 })
+  const scene = await opened({ concurrencyPerOrigin: 1 })
   gates(scene, 0, 1)
   scene.server.reply(503).reply(503)
   const failed = await enqueued(scene)
@@ -95,18 +88,17 @@ test('a retry budget that is spent keeps retries back, and says so of no first a
 })
 
 test('an open breaker: of what is due, and of what has a wait of its own before', async () => {
-  const scene = world()
-  const first = await scene.open()
-  gates(first, 1, 0)
+  const scene = await opened()
+  gates(scene, 1, 0)
   scene.server.reply(503)
-  const failed = await enqueued({ ...scene, ...first })
-  const other = await enqueued({ ...scene, ...first })
-  const own = lastOf(await first.queue.explain(failed))
+  const failed = await enqueued(scene)
+  const other = await enqueued(scene)
+  const own = lastOf(await scene.queue.explain(failed))
   expect(own?.data).toEqual({ gate: 'due', until: scene.clock.now() + 1_000 })
   expect(own?.text).toMatch(
     /^waits for its own delay until 00:00:01, and then its origin's circuit breaker, which is open until 00:0\d:\d\d$/,
   )
-  const due = lastOf(await first.queue.explain(other))
+  const due = lastOf(await scene.queue.explain(other))
   expect(due?.data).toMatchObject({ gate: 'circuit-open' })
   expect(due?.data?.until).toBeGreaterThanOrEqual(scene.clock.now() + 30_000)
   expect(due?.text).toMatch(/^waits for its origin's circuit breaker, which is open until 00:0\d:\d\d$/)
@@ -114,17 +106,16 @@ test('an open breaker: of what is due, and of what has a wait of its own before'
 })
 
 test('a half-open breaker lets one attempt through', async () => {
-  const scene = world()
-  const first = await scene.open({ policy: { attemptTimeoutMs: 3_600_000 } })
-  gates(first, 1, 0)
+  const scene = await opened({ policy: { attemptTimeoutMs: 3_600_000 } })
+  gates(scene, 1, 0)
   scene.server.reply(503)
-  await enqueued({ ...scene, ...first })
-  await enqueued({ ...scene, ...first })
+  await enqueued(scene)
+  await enqueued(scene)
   scene.server.hang()
   await scene.clock.advance(75_000)
-  first.queue.resume()
+  scene.queue.resume()
   await scene.clock.settle()
-  const states = await Promise.all((await first.queue.list()).tasks.map(({ taskId }) => first.queue.explain(taskId)))
+  const states = await Promise.all((await scene.queue.list()).tasks.map(({ taskId }) => scene.queue.explain(taskId)))
   const held = states.map((decisions) => lastOf(decisions)?.data?.gate)
   expect(held.sort()).toEqual(['circuit-probing', 'in-flight'])
   expect(states.map((decisions) => lastOf(decisions)?.text)).toContain(

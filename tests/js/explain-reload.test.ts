@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Decision, RetryQueue, type TaskStore } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { type Process, type World, withMethods, world } from './durable-setup.ts'
+import { opened, type Process, type World, withMethods, world } from './durable-setup.ts'
 import { dataOf, enqueued, lastOf, lines, POST } from './explain-setup.ts'
 import { closeNow, forApi, ORDERS, PLAIN_CURVE } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
@@ -14,31 +14,27 @@ import { freshPath } from './sqlite/setup.ts'
 const OWN_DELAY = 'waits: waits for its own delay until 00:00:01'
 
 /** What the next process says of it, which starts nothing itself. */
-async function afterReload(scene: World, before: Process, taskId: string): Promise<readonly Decision[]> {
-  await scene.close(before)
+async function afterReload(scene: World & Process, taskId: string): Promise<readonly Decision[]> {
+  await scene.close(scene)
   const next = await scene.open()
   next.queue.pause()
   return next.queue.explain(taskId)
 }
 
 test('numbers and words of an attempt are the same after a reload', async () => {
-  const scene = world()
-  const first = await scene.open()
-  scene.server.reply(503, { 'retry-after': '120' })
-  const taskId = await enqueued({ ...scene, ...first })
-  const before = await first.queue.explain(taskId)
+  const scene = await opened({}, [503, { 'retry-after': '120' }])
+  const taskId = await enqueued(scene)
+  const before = await scene.queue.explain(taskId)
   expect(before).toHaveLength(4)
-  const after = await afterReload(scene, first, taskId)
+  const after = await afterReload(scene, taskId)
   expect(after.slice(0, 3)).toEqual(before.slice(0, 3))
   expect(lastOf(after)).toEqual({ ...lastOf(before), at: scene.clock.now() })
 })
 
 test('S1 a queue that closes gives its attempt back, and says so', async () => {
-  const scene = world()
-  const first = await scene.open()
-  scene.server.hang()
-  const taskId = await enqueued({ ...scene, ...first })
-  const decisions = await afterReload(scene, first, taskId)
+  const scene = await opened({}, 'hangs')
+  const taskId = await enqueued(scene)
+  const decisions = await afterReload(scene, taskId)
   expect(decisions[1]).toMatchObject({
     kind: 'released',
     text: 'no answer, its queue was closed; given back, not counted; due again at once',
@@ -55,7 +51,10 @@ test('a pause while the credentials were asked for', async () => {
     }),
   })
   const taskId = await enqueued({ ...scene, ...first })
-  expect(dataOf(await afterReload(scene, first, taskId))[1]).toMatchObject({ kind: 'released', cause: 'paused' })
+  expect(dataOf(await afterReload({ ...scene, ...first }, taskId))[1]).toMatchObject({
+    kind: 'released',
+    cause: 'paused',
+  })
 })
 
 test('a due task waits for a free place, which another process may hold', async () => {
@@ -84,7 +83,7 @@ test.each([
   await scene.close(first)
   const second = await scene.open(options)
   await scene.clock.advance(1_000)
-  const decisions = await afterReload(scene, second, taskId)
+  const decisions = await afterReload({ ...scene, ...second }, taskId)
   expect(decisions.find(({ kind }) => kind === 'parked')).toMatchObject({
     text: 'not sent, `credentials` did not give a header it needs; parked',
     data: { cause: 'credentials_missing', counted: false },
@@ -108,7 +107,7 @@ test('credentials that failed, and 401 twice', async () => {
   expect(lastOf(decisions)?.text).toBe(
     'waits for resume() or setPrincipal(), since its credentials are missing or were refused',
   )
-  const later = await afterReload(scene, first, taskId)
+  const later = await afterReload({ ...scene, ...first }, taskId)
   expect(dataOf(later).slice(1, 6)).toMatchObject([
     { cause: 'credentials_failed' },
     { attemptNumber: 1 },
@@ -135,33 +134,29 @@ test('L2 a process that died leaves its attempt to others, and how it ended is u
 })
 
 test('given up while it waited, cancelled while it waited: when, and not when it was last tried', async () => {
-  const scene = world()
-  const first = await scene.open()
-  scene.server.reply(503).reply(503)
+  const scene = await opened({}, 503, 503)
   const expires = { ...POST, redrive: { expiresAt: scene.clock.now() + 30_000 } }
   const start = scene.clock.now()
-  const late = await enqueued({ ...scene, ...first }, expires)
-  const unwanted = await enqueued({ ...scene, ...first })
-  first.queue.pause()
+  const late = await enqueued(scene, expires)
+  const unwanted = await enqueued(scene)
+  scene.queue.pause()
   await scene.clock.advance(10_000)
-  await first.queue.cancel(unwanted)
+  await scene.queue.cancel(unwanted)
   await scene.clock.advance(50_000)
-  first.queue.resume()
+  scene.queue.resume()
   await scene.clock.advance(1_000)
-  expect(lastOf(await first.queue.explain(unwanted))).toMatchObject({ kind: 'cancelled', at: start + 10_000 })
-  const end = lastOf(await first.queue.explain(late))
+  expect(lastOf(await scene.queue.explain(unwanted))).toMatchObject({ kind: 'cancelled', at: start + 10_000 })
+  const end = lastOf(await scene.queue.explain(late))
   expect(end).toMatchObject({ kind: 'exhausted', text: 'given up: expired', data: { reason: 'expired' } })
   expect(end?.at).toBeGreaterThanOrEqual(start + 30_000)
 })
 
 test('cancelled in flight: its attempt is told once', async () => {
-  const scene = world()
-  const first = await scene.open()
-  scene.server.hang()
-  const taskId = await enqueued({ ...scene, ...first })
-  await first.queue.cancel(taskId)
+  const scene = await opened({}, 'hangs')
+  const taskId = await enqueued(scene)
+  await scene.queue.cancel(taskId)
   await scene.clock.settle()
-  expect((await afterReload(scene, first, taskId)).map(({ kind }) => kind)).toEqual(['queued', 'attempt', 'cancelled'])
+  expect((await afterReload(scene, taskId)).map(({ kind }) => kind)).toEqual(['queued', 'attempt', 'cancelled'])
 })
 
 test.for<[what: string, history: (store: TaskStore) => TaskStore['history'], said: readonly string[]]>([

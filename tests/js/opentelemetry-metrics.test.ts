@@ -36,8 +36,7 @@ test('every attempt is in the histogram of the conventions, in seconds, by what 
 })
 
 test('depth, capacity, dead letters and ended tasks are those of stats()', async () => {
-  const { queue, server, clock, telemetry } = await traced({ name: 'orders', capacity: 7 })
-  server.reply(404).reply(200).reply(503)
+  const { queue, clock, telemetry } = await traced({ name: 'orders', capacity: 7 }, {}, 404, 200, 503)
   for (let i = 0; i < 3; i++) await queue.enqueue(`${ORDERS}/${i}`)
   await clock.settle()
   const attributes = { 'redrive.queue': 'orders' }
@@ -110,8 +109,7 @@ test('origins beyond maxOrigins share one series', async () => {
 })
 
 test('S12 no URL, key or task id is in any attribute', async () => {
-  const { queue, server, clock, telemetry } = await traced()
-  server.reply(503)
+  const { queue, clock, telemetry } = await traced({}, {}, 503)
   const answer = queue.fetch(`${ORDERS}/path?q=word`, { method: 'POST', headers: { 'idempotency-key': 'key-1' } })
   await clock.advance(1_000)
   await answer

@@ -31,8 +31,7 @@ test('an attempt is one CLIENT span named by its method, with what the conventio
 })
 
 test('every attempt has a span, and each after the first says how many were before it', async () => {
-  const { queue, server, clock, telemetry, events } = await traced()
-  server.reply(503).fail().reply(200)
+  const { queue, clock, telemetry, events } = await traced({}, {}, 503, 'lost', 200)
   const answer = queue.fetch(ORDERS, POST)
   await clock.advance(3_000)
   await answer
@@ -55,8 +54,7 @@ test('every attempt has a span, and each after the first says how many were befo
 })
 
 test('the first attempt of an enqueued task is no resend', async () => {
-  const { queue, server, clock, telemetry } = await traced()
-  server.reply(503).reply(200)
+  const { queue, clock, telemetry } = await traced({}, {}, 503, 200)
   await queue.enqueue(ORDERS, POST)
   await clock.advance(1_000)
   const counts = telemetry.attempts.map(({ attributes }) => attributes['http.request.resend_count'])
@@ -95,8 +93,7 @@ test('an IPv6 host is an address without brackets', async () => {
 })
 
 test('S12 secrets of a URL are redacted as the task shows them', async () => {
-  const { queue, server, clock, telemetry } = await traced()
-  server.reply(503)
+  const { queue, clock, telemetry } = await traced({}, {}, 503)
   const answer = queue.fetch(`${ORDERS}?page=2&access_token=hush#id_token=hush`)
   await clock.advance(1_000)
   await answer
@@ -130,8 +127,7 @@ test('other instrumentation of fetch sees that the attempt is traced already', a
 })
 
 test('what is sent where tracing is suppressed, as by an exporter, has no span, and neither have its replays', async () => {
-  const { queue, server, clock, telemetry } = await traced()
-  server.reply(503).reply(503).reply(200)
+  const { queue, server, clock, telemetry } = await traced({}, {}, 503, 503, 200)
   const answer = context.with(suppressTracing(context.active()), () => queue.fetch(ORDERS, POST))
   await context.with(suppressTracing(context.active()), () => queue.enqueue(`${ORDERS}/2`, POST))
   await clock.advance(3_000)
@@ -184,8 +180,7 @@ test('a propagator that throws costs the headers, not the request', async () => 
     throw new Error('no')
   }
   const propagator = { inject: fails, extract: (context: never) => context, fields: () => [] }
-  const { queue, server, clock, telemetry } = await traced({}, { propagator })
-  server.reply(503)
+  const { queue, clock, telemetry } = await traced({}, { propagator }, 503)
   const answer = queue.fetch(ORDERS, POST)
   await clock.advance(1_000)
   expect((await answer).status).toBe(200)

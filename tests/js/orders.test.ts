@@ -2,19 +2,19 @@
 
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
+import type { ScriptedServer } from '../../js/testing.ts'
 import { withMethods, world } from './durable-setup.ts'
-import { called, type Fakes, markOf, setup, watch } from './setup.ts'
+import { called, markOf, setup, watch } from './setup.ts'
 
 const at = (path: string) => `https://api.test/${path}`
 const ordered = (orderKey: string, more: TaskOptions = {}) => ({ method: 'POST', redrive: { orderKey, ...more } })
 const A = ordered('a')
 
 /** The paths that were asked for, in order. */
-const paths = ({ server }: Pick<Fakes, 'server'>) => server.requests.map(({ url }) => new URL(url).pathname.slice(1))
+const paths = (server: ScriptedServer) => server.requests.map(({ url }) => new URL(url).pathname.slice(1))
 
 test('S19 enqueued: each starts when the one before it has ended', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock, hitsAfter } = fakes
+  const { queue, server, clock, hitsAfter } = await setup({ concurrency: 10 })
   const releases = [server.hang(), server.hang(), server.hang()]
   for (const n of [1, 2, 3]) await queue.enqueue(at(`${n}`), A)
   for (const [i, release] of releases.entries()) {
@@ -22,47 +22,44 @@ test('S19 enqueued: each starts when the one before it has ended', async () => {
     release(200)
     await clock.settle()
   }
-  expect(paths(fakes)).toEqual(['1', '2', '3'])
+  expect(paths(server)).toEqual(['1', '2', '3'])
 })
 
 test('S19 fetch and enqueue stand in one line', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup({ concurrency: 10 })
   const release = server.hang()
   const first = watch(queue.fetch(at('1'), A))
   await clock.settle()
   await queue.enqueue(at('2'), A)
   const third = watch(queue.fetch(at('3'), A))
   await clock.settle()
-  expect(paths(fakes)).toEqual(['1'])
+  expect(paths(server)).toEqual(['1'])
   release(200)
   await clock.settle()
   expect([first.value?.status, third.value?.status]).toEqual([200, 200])
-  expect(paths(fakes)).toEqual(['1', '2', '3'])
+  expect(paths(server)).toEqual(['1', '2', '3'])
 })
 
 test('S19 a dead letter lets the next one go, and goes to the end of the line when it is redriven', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup({ concurrency: 10 })
   server.reply(404)
   const { taskId } = await queue.enqueue(at('1'), A)
   await queue.enqueue(at('2'), A)
   await clock.settle()
-  expect(paths(fakes)).toEqual(['1', '2'])
+  expect(paths(server)).toEqual(['1', '2'])
   const release = server.hang()
   await queue.enqueue(at('3'), A)
   await clock.settle()
   await queue.deadLetters.redrive(taskId)
   await clock.settle()
-  expect(paths(fakes)).toEqual(['1', '2', '3'])
+  expect(paths(server)).toEqual(['1', '2', '3'])
   release(200)
   await clock.settle()
-  expect(paths(fakes)).toEqual(['1', '2', '3', '1'])
+  expect(paths(server)).toEqual(['1', '2', '3', '1'])
 })
 
 test('S7 a fetch with an orderKey has no free first attempt: it counts in concurrency', async () => {
-  const fakes = await setup({ concurrency: 1 })
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup({ concurrency: 1 })
   const release = server.hang()
   await queue.enqueue(at('1'), { method: 'POST' })
   await clock.settle()
@@ -84,8 +81,7 @@ test('S5 it is sent with its key, also first', async () => {
 })
 
 test('a caller waits for its turn no longer than waitMs, and its task is not sent behind its back', async () => {
-  const fakes = await setup()
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup()
   const release = server.hang()
   await queue.enqueue(at('1'), A)
   await clock.settle()
@@ -97,24 +93,22 @@ test('a caller waits for its turn no longer than waitMs, and its task is not sen
   expect(markOf(call.error)).toMatchObject({ reason: 'wait_exceeded' })
   release(200)
   await clock.settle()
-  expect(paths(fakes)).toEqual(['1'])
+  expect(paths(server)).toEqual(['1'])
 })
 
 test("'defer' has its 202 at once and is sent when its turn comes", async () => {
-  const fakes = await setup()
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup()
   const release = server.hang()
   await queue.enqueue(at('1'), A)
   await clock.settle()
   expect((await queue.fetch(at('2'), ordered('a', { mode: 'defer' }))).status).toBe(202)
   release(200)
   await clock.settle()
-  expect(paths(fakes)).toEqual(['1', '2'])
+  expect(paths(server)).toEqual(['1', '2'])
 })
 
 test('S19 aborted before its turn: never sent', async () => {
-  const fakes = await setup()
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup()
   const release = server.hang()
   await queue.enqueue(at('1'), A)
   const controller = new AbortController()
@@ -124,13 +118,12 @@ test('S19 aborted before its turn: never sent', async () => {
   await clock.settle()
   release(200)
   await clock.settle()
-  expect([call.state, paths(fakes)]).toEqual(['rejected', ['1']])
+  expect([call.state, paths(server)]).toEqual(['rejected', ['1']])
   expect(queue.stats()).toMatchObject({ succeeded: 1, cancelled: 1, depth: 0 })
 })
 
 test('L1 more orders than are kept, twice over, and each in order', async () => {
-  const fakes = await setup({ concurrency: 50 })
-  const { queue, clock } = fakes
+  const { queue, server, clock } = await setup({ concurrency: 50 })
   const names = Array.from({ length: 600 }, (_, i) => `o${i}`)
   for (const round of [1, 2]) {
     for (const name of names) {
@@ -139,7 +132,7 @@ test('L1 more orders than are kept, twice over, and each in order', async () => 
     }
     await clock.settle()
   }
-  const sent = paths(fakes)
+  const sent = paths(server)
   expect(sent).toHaveLength(2_400)
   const place = new Map(sent.map((path, i) => [path, i]))
   const late = names.filter((name) => {
@@ -151,8 +144,7 @@ test('L1 more orders than are kept, twice over, and each in order', async () => 
 })
 
 test('S19 an order that has just been let go by all is the same order again', async () => {
-  const fakes = await setup({ concurrency: 10 })
-  const { queue, server, clock } = fakes
+  const { queue, server, clock } = await setup({ concurrency: 10 })
   for (let i = 0; i < 256; i++) await queue.enqueue(at(`${i}`), ordered(`o${i}`))
   await clock.settle()
   const release = server.hang()
@@ -160,10 +152,10 @@ test('S19 an order that has just been let go by all is the same order again', as
   await queue.enqueue(at('y'), ordered('o7'))
   await queue.enqueue(at('z'), ordered('new'))
   await clock.settle()
-  expect(paths(fakes).slice(256)).toEqual(['x', 'y'])
+  expect(paths(server).slice(256)).toEqual(['x', 'y'])
   release(200)
   await clock.settle()
-  expect(paths(fakes).slice(256)).toEqual(['x', 'y', 'z'])
+  expect(paths(server).slice(256)).toEqual(['x', 'y', 'z'])
 })
 
 test.each(['memory', 'store'])(
@@ -178,7 +170,7 @@ test.each(['memory', 'store'])(
     await expect(queue.enqueue(at('2'), { ...A, body: 'coffee' })).rejects.toMatchObject(refused)
     expect((await queue.fetch(at('3'), { method: 'POST', body: 'coffee' })).status).toBe(200)
     await it.clock.advance(60_000)
-    expect(paths(it)).toEqual(['1', '3', '1'])
+    expect(paths(it.server)).toEqual(['1', '3', '1'])
   },
 )
 
@@ -192,6 +184,6 @@ test.each(['fetch', 'enqueue'] as const)(
     const calls = [queue.fetch(at('1'), A), queue.fetch(at('2'), A), queue[last](at('3'), A)]
     await it.clock.advance(5_000)
     await Promise.all(calls)
-    expect(paths(it)).toEqual(['1', '2', '3'])
+    expect(paths(it.server)).toEqual(['1', '2', '3'])
   },
 )

@@ -13,7 +13,7 @@ import {
 import { onTestFinished } from 'vitest'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
 import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
-import { type Fakes, setup } from './setup.ts'
+import { type Fakes, type Said, setup } from './setup.ts'
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -107,8 +107,12 @@ export interface Traced extends Fakes {
 }
 
 /** A queue on virtual time that is traced and measured. */
-export async function traced(options: RetryQueueOptions = {}, how: OpenTelemetryOptions = {}): Promise<Traced> {
-  const fakes = await setup(options)
+export async function traced(
+  options: RetryQueueOptions = {},
+  how: OpenTelemetryOptions = {},
+  ...answers: Said[]
+): Promise<Traced> {
+  const fakes = await setup(options, ...answers)
   const telemetry = new Telemetry()
   const { tracerProvider, meterProvider } = telemetry
   return { ...fakes, telemetry, detach: attachOpenTelemetry(fakes.queue, { tracerProvider, meterProvider, ...how }) }
