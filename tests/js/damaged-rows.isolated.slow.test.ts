@@ -12,17 +12,29 @@ const idOf = (n: number): string => taskOf(n).taskId
 const idsOf = ({ claimed }: Turn): string[] => claimed.map(({ task }) => task.taskId).sort()
 const claim = (store: TaskStore, limit = 99): Promise<Turn> => store.turn(claiming(limit))
 
+type Change = (place: StoragePlace, clock: FakeClock) => unknown
+
+/** `tasks`, left by an earlier process, and changed by other code. */
+async function setup(makePlace: () => StoragePlace, tasks: readonly NewTask[], change: Change) {
+  const clock = fakeClock()
+  const place = makePlace()
+  const first = place.open(clock)
+  await first.enqueue(tasks)
+  await first.close()
+  await change(place, clock)
+  return { clock, place, store: place.open(clock) }
+}
+
+/** The first of two tasks is claimed, and the second when it is due. */
+async function goesOn(store: TaskStore, clock: FakeClock): Promise<void> {
+  expect(await claim(store)).toMatchObject({ ended: [], claimed: [{ task: { taskId: idOf(1) } }] })
+  await clock.advance(1_001)
+  expect(idsOf(await claim(store))).toEqual([idOf(2)])
+}
+const LATER = [taskOf(1), taskOf(2, { dueInMs: 1_000 })]
+
 describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
-  /** `tasks`, left by an earlier process, and changed by other code. */
-  async function setup(tasks: readonly NewTask[], change: (place: StoragePlace, clock: FakeClock) => unknown) {
-    const clock = fakeClock()
-    const place = makePlace()
-    const first = place.open(clock)
-    await first.enqueue(tasks)
-    await first.close()
-    await change(place, clock)
-    return { clock, place, store: place.open(clock) }
-  }
+  const left = (tasks: readonly NewTask[], change: Change) => setup(makePlace, tasks, change)
 
   test.for([
     ['seq', 2 ** 53 - 2],
@@ -37,7 +49,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   ] as const)(
     'S1 a row whose %s is %d leaves room to count: later tasks are accepted and sent',
     async ([name, value]) => {
-      const { clock, place, store } = await setup([taskOf(1), taskOf(2), taskOf(3)], async (place) => {
+      const { clock, place, store } = await left([taskOf(1), taskOf(2), taskOf(3)], async (place) => {
         await place.change(idOf(1), { [name]: value })
         await place.changeState({ pending: 9 })
       })
@@ -62,7 +74,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   test.for(['lastSeq', 'lastToken', 'lastServed', ...(kind === 'IndexedDB' ? ['version'] : ['lastRow', 'clockSteps'])])(
     'S1 a counter of 2^52 - 1 leaves room to count, too: %s',
     async (name) => {
-      const { clock, place, store } = await setup([taskOf(1)], (place) => place.changeState({ [name]: 2 ** 52 - 1 }))
+      const { clock, place, store } = await left([taskOf(1)], (place) => place.changeState({ [name]: 2 ** 52 - 1 }))
       await store.enqueue([taskOf(2), taskOf(3)])
       await store.close()
       const again = place.open(clock)
@@ -75,7 +87,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     'S1 a task whose row is %d leaves room for later ones, whose bodies are kept, and is sent itself',
     async (row) => {
       const body = new TextEncoder().encode('one')
-      const { clock, place, store } = await setup([taskOf(1), taskOf(2)], (place) => place.change(idOf(1), { row }))
+      const { clock, place, store } = await left([taskOf(1), taskOf(2)], (place) => place.change(idOf(1), { row }))
       for (const n of [3, 4]) await store.enqueue([taskOf(n, { body })])
       await store.close()
       const again = place.open(clock)
@@ -85,32 +97,22 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     },
   )
 
-  test('S20 a damaged row does not keep its key: a new task with it is new, and is sent', async () => {
+  test.for(['as it is', 'put aside'])('S20 a damaged row, %s, does not keep its key', async (how) => {
     const same = { idempotencyKey: 'inv-1' }
-    const { store } = await setup([taskOf(1, same)], (place) => place.damage(idOf(1)))
-    const other = { fingerprint: 'another' }
-    expect(await store.enqueue([taskOf(2, { ...same, ...other })])).toMatchObject([{ outcome: 'stored' }])
-    expect(await store.enqueue([taskOf(3, { ...same, ...other })])).toMatchObject([
-      { outcome: 'duplicate', taskId: idOf(2) },
-    ])
+    const { store } = await left([taskOf(1, same)], (place) => place.damage(idOf(1)))
+    if (how === 'put aside') expect(await claim(store)).toMatchObject({ claimed: [], unreadable: 1 })
+    const other = { ...same, fingerprint: 'another' }
+    expect(await store.enqueue([taskOf(2, other)])).toMatchObject([{ outcome: 'stored' }])
+    expect(await store.enqueue([taskOf(3, other)])).toMatchObject([{ outcome: 'duplicate', taskId: idOf(2) }])
     expect(idsOf(await claim(store))).toEqual([idOf(2)])
-    expect((await store.find('inv-1', null))?.taskId).toBe(idOf(2))
     expect((await store.counts()).unreadable).toBe(1)
-  })
-
-  test('S20 a damaged row that was put aside does not keep its key either', async () => {
-    const same = { idempotencyKey: 'inv-1' }
-    const { store } = await setup([taskOf(1, same)], (place) => place.damage(idOf(1)))
-    expect(await claim(store)).toMatchObject({ claimed: [], unreadable: 1 })
-    expect(await store.enqueue([taskOf(2, same)])).toMatchObject([{ outcome: 'stored' }])
-    expect(idsOf(await claim(store))).toEqual([idOf(2)])
     expect(await store.purge({ taskId: idOf(1) })).toBe(1)
     expect((await store.find('inv-1', null))?.taskId).toBe(idOf(2))
   })
 
   test('S20 a task of a later version keeps its key, and an enqueue with it is told that it cannot be read', async () => {
     const later = { idempotencyKey: 'inv-1', schema: RECORD_SCHEMA + 1 }
-    const { store } = await setup([taskOf(1, later)], () => {})
+    const { store } = await left([taskOf(1, later)], () => {})
     const answer = [{ outcome: 'unreadable', taskId: idOf(1) }]
     expect(await store.enqueue([taskOf(2, { idempotencyKey: 'inv-1' })])).toMatchObject(answer)
     await claim(store)
@@ -120,7 +122,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
 
   test.for(['head', 'middle'])('S19 S20 a damaged row holds up none of its order: the %s', async (which) => {
     const inOrder = { orderKey: 'c7' }
-    const { store } = await setup(
+    const { store } = await left(
       [1, 2, 3, 4].map((n) => taskOf(n, inOrder)),
       (place) => place.damage(idOf(which === 'head' ? 1 : 2)),
     )
@@ -136,7 +138,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   })
 
   test('S19 S20 rows that no command can go by hold up none of their order, however many', async () => {
-    const { store } = await setup(
+    const { store } = await left(
       [1, 2, 3, 4, 5].map((n) => taskOf(n, { orderKey: 'c7' })),
       async (place) => {
         for (const n of [1, 2, 4]) await place.change(idOf(n), { attemptNumber: -1 })
@@ -151,7 +153,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   })
 
   test.for([2 * 3_600_000, DAY, 330 * DAY])('S1 a lease that says it ends in %d ms has run out', async (forMs) => {
-    const { store } = await setup([taskOf(1), taskOf(2)], (place, clock) =>
+    const { store } = await left([taskOf(1), taskOf(2)], (place, clock) =>
       place.change(idOf(1), {
         status: 'IN_FLIGHT',
         owner: 'gone',
@@ -164,7 +166,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   })
 
   test.for([2 * DAY, 300 * DAY])('S1 a lane that says it is held for %d ms is not', async (forMs) => {
-    const { store } = await setup([taskOf(1)], (place, clock) => {
+    const { store } = await left([taskOf(1)], (place, clock) => {
       const until = clock.now() + forMs
       return place.changeLanes({ heldUntil: until, ...(kind !== 'IndexedDB' && { readyAt: until, lookAt: until }) })
     })
@@ -174,24 +176,18 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   test.for([2 * 3_600_000, 2 * DAY, 50 * 366 * DAY, 1e300])(
     'S1 a latest time that lies %d ms ahead ends no task for its deadline',
     async (aheadMs) => {
-      const { store, clock } = await setup([taskOf(1), taskOf(2, { dueInMs: 1_000 })], (place, clock) =>
+      const { store, clock } = await left(LATER, (place, clock) =>
         place.changeState({ highWater: clock.now() + aheadMs }),
       )
-      expect(await claim(store)).toMatchObject({ ended: [], claimed: [{ task: { taskId: idOf(1) } }] })
-      await clock.advance(1_001)
-      expect(idsOf(await claim(store))).toEqual([idOf(2)])
+      await goesOn(store, clock)
     },
   )
 
   test.runIf(kind === 'IndexedDB').for([2 * DAY, 1e15, 1e18, 1e300, -1, -2 * DAY, -1e15, Number.NaN])(
     'S1 a store’s time that is said to be %d ms from the clock’s ends no task, and keeps none back',
     async (skewMs) => {
-      const { store, clock } = await setup([taskOf(1), taskOf(2, { dueInMs: 1_000 })], (place) =>
-        place.changeState({ skewMs }),
-      )
-      expect(await claim(store)).toMatchObject({ ended: [], claimed: [{ task: { taskId: idOf(1) } }] })
-      await clock.advance(1_001)
-      expect(idsOf(await claim(store))).toEqual([idOf(2)])
+      const { store, clock } = await left(LATER, (place) => place.changeState({ skewMs }))
+      await goesOn(store, clock)
     },
   )
 
@@ -201,13 +197,10 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     let aheadMs = 20 * DAY
     const place = makePlace()
     const first = place.open(wall)
-    await first.enqueue([taskOf(1), taskOf(2, { dueInMs: 1_000 })])
+    await first.enqueue(LATER)
     await first.close()
     aheadMs = 0
-    const store = place.open(wall)
-    expect(await claim(store)).toMatchObject({ ended: [], claimed: [{ task: { taskId: idOf(1) } }] })
-    await clock.advance(1_001)
-    expect(idsOf(await claim(store))).toEqual([idOf(2)])
+    await goesOn(place.open(wall), clock)
   })
 
   test.for([
@@ -219,7 +212,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     ['idempotencyKey', 'x'.repeat(2 ** 18)],
     ['owner', 'x'.repeat(2 ** 18)],
   ])('S20 a row whose %s no honest writer leaves is put aside', async ([name = '', value]) => {
-    const { store } = await setup([taskOf(1), taskOf(2)], (place) => place.change(idOf(1), { [name]: value }))
+    const { store } = await left([taskOf(1), taskOf(2)], (place) => place.change(idOf(1), { [name]: value }))
     expect(await claim(store)).toMatchObject({ claimed: [{ task: { taskId: idOf(2) } }] })
   })
 
@@ -239,15 +232,8 @@ describe('IndexedDB, which keeps arrays with holes', () => {
     return list
   }
 
-  async function setup(change: (place: StoragePlace) => unknown) {
-    const clock = fakeClock()
-    const place = PLACES.IndexedDB?.() as StoragePlace
-    const first = place.open(clock)
-    await first.enqueue([taskOf(1), taskOf(2)])
-    await first.close()
-    await change(place)
-    return place.open(clock)
-  }
+  const left = async (change: Change) =>
+    (await setup(PLACES.IndexedDB as () => StoragePlace, [taskOf(1), taskOf(2)], change)).store
 
   test.for([
     ['withheldHeaders', sparse],
@@ -265,7 +251,7 @@ describe('IndexedDB, which keeps arrays with holes', () => {
   ] satisfies (readonly [string, () => unknown])[])(
     'S18 S20 a row whose %s is 2^32 - 1 holes is put aside at once',
     async ([name, value]) => {
-      const store = await setup((place) => place.change(idOf(1), { [name]: value() }))
+      const store = await left((place) => place.change(idOf(1), { [name]: value() }))
       expect(idsOf(await claim(store)).includes(idOf(2))).toBe(true)
       expect((await store.list({ limit: 9 })).tasks.length).toBeLessThanOrEqual(2)
       await store.attempts(idOf(1), { limit: 9 })
@@ -275,14 +261,13 @@ describe('IndexedDB, which keeps arrays with holes', () => {
     },
   )
 
-  test.for(['lanes', 'guards'])('S18 counters whose %s are 2^32 - 1 holes are made anew', async (name) => {
-    const store = await setup((place) => place.changeState({ [name]: sparse() }))
-    expect(await store.countsOf?.(null)).toMatchObject({ exhausted: 0 })
-    expect(idsOf(await claim(store))).toEqual([1, 2].map(idOf))
-  })
-
-  test('S18 a lane whose queues are 2^32 - 1 holes is made anew', async () => {
-    const store = await setup((place) => place.changeLanes({ queues: sparse() }))
-    expect(idsOf(await claim(store))).toEqual([1, 2].map(idOf))
-  })
+  test.for(['lanes', 'guards', 'queues'])(
+    'S18 counters, or lanes, whose %s are 2^32 - 1 holes are made anew',
+    async (name) => {
+      const spoilt = { [name]: sparse() }
+      const store = await left((place) => (name === 'queues' ? place.changeLanes(spoilt) : place.changeState(spoilt)))
+      expect(await store.countsOf?.(null)).toMatchObject({ exhausted: 0 })
+      expect(idsOf(await claim(store))).toEqual([1, 2].map(idOf))
+    },
+  )
 })

@@ -5,10 +5,10 @@ import * as pages from '../../js/index.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
 import * as entry from '../../js/service-worker.ts'
 import { withMethods, world } from './durable-setup.ts'
-import { closeNow, ORDERS, watch } from './setup.ts'
+import { closeNow, deferred, ORDERS, watch } from './setup.ts'
 
 /** A store that knows who is there, as that of browsers does, with a task each of `owners` in it. */
-async function shared(...owners: readonly (string | null)[]) {
+async function shared(owners: readonly (string | null)[] = [], given?: string) {
   const { clock, store, server, open, close } = world()
   for (const principal of owners) {
     const left = await open({ principal })
@@ -17,7 +17,7 @@ async function shared(...owners: readonly (string | null)[]) {
     await clock.settle()
     await close(left)
   }
-  let named: string | null | undefined
+  let named: string | null | undefined = given
   let isLogin = false
   const hears = new Set<(hint: Hint) => void>()
   const principals = {
@@ -63,8 +63,7 @@ test('exports what the entry of pages exports, and background sync', () => {
 })
 
 test('looks into no store until it is asked to', async () => {
-  const { clock, sent, worker, principals } = await shared('ann')
-  await principals.switchTo('ann')
+  const { clock, sent, worker } = await shared(['ann'], 'ann')
   const queue = worker()
   await clock.advance(60_000)
   expect(sent()).toEqual([])
@@ -74,8 +73,7 @@ test('looks into no store until it is asked to', async () => {
 })
 
 test.for(['eager', 'idle'] as const)('with preload %s it opens by itself', async (preload) => {
-  const { clock, sent, worker, principals } = await shared('ann')
-  await principals.switchTo('ann')
+  const { clock, sent, worker } = await shared(['ann'], 'ann')
   const degraded: string[] = []
   worker({ preload }).on('degraded', ({ message }) => degraded.push(message))
   await clock.advance(1_000)
@@ -84,9 +82,8 @@ test.for(['eager', 'idle'] as const)('with preload %s it opens by itself', async
 })
 
 test('S16 sends for whoever the pages have named, and for nobody while they have named none', async () => {
-  const { clock, store, sent, worker, principals } = await shared('ann', 'ben', null)
-  const queue = worker()
-  await queue.ready
+  const { clock, store, sent, worker, principals } = await shared(['ann', 'ben', null])
+  await worker().ready
   await clock.advance(60_000)
   expect(sent()).toEqual([])
   await principals.switchTo('ben')
@@ -99,8 +96,7 @@ test('S16 sends for whoever the pages have named, and for nobody while they have
 })
 
 test('S16 sends nothing while a page logs one in', async () => {
-  const { clock, sent, worker, principals } = await shared('ann')
-  await principals.switchTo('ann')
+  const { clock, sent, worker, principals } = await shared(['ann'], 'ann')
   await principals.logIn()
   await worker().ready
   await clock.advance(60_000)
@@ -111,8 +107,7 @@ test('S16 sends nothing while a page logs one in', async () => {
 })
 
 test('S16 a switch that nobody has told is found by the next look', async () => {
-  const { clock, server, sent, worker, principals, switchUnheard } = await shared('ann', 'ben')
-  await principals.switchTo('ben')
+  const { clock, server, sent, worker, switchUnheard } = await shared(['ann', 'ben'], 'ben')
   const queue = worker()
   await queue.ready
   await clock.advance(1_000)
@@ -134,7 +129,7 @@ test('S16 a switch that nobody has told is found by the next look', async () => 
 test.for([undefined, 'ann'])(
   'what is stored unheard is found by the next look, with principal %s',
   async (principal) => {
-    const { clock, server, store, sent, worker, principals } = await shared('ann')
+    const { clock, server, store, sent, worker, principals } = await shared(['ann'])
     await principals.switchTo('ann')
     const queue = worker(principal === undefined ? {} : { principal })
     await queue.ready
@@ -159,8 +154,7 @@ test.for([undefined, 'ann'])(
 const POST = { method: 'POST', body: 'own' }
 
 test('S16 the first call of a worker is of the principal that the pages have named', async () => {
-  const { clock, store, server, worker, principals } = await shared()
-  await principals.switchTo('ann')
+  const { clock, store, server, worker } = await shared([], 'ann')
   const { taskId } = await worker().enqueue(ORDERS, POST)
   expect(await store.get(taskId)).toMatchObject({ principal: 'ann' })
   await clock.advance(1_000)
@@ -173,8 +167,7 @@ test('S16 the first call of a worker is of the principal that the pages have nam
 })
 
 test('S16 a call after a switch that was not heard is of the one who is there', async () => {
-  const { store, worker, principals, switchUnheard } = await shared()
-  await principals.switchTo('ann')
+  const { store, worker, switchUnheard } = await shared([], 'ann')
   const queue = worker()
   await queue.ready
   switchUnheard('ben')
@@ -194,8 +187,7 @@ test('a call made before a page has named anybody is of null', async () => {
 })
 
 test('a first call that is answered opens no core', async () => {
-  const { worker, principals } = await shared()
-  await principals.switchTo('ann')
+  const { worker } = await shared([], 'ann')
   const queue = worker()
   await queue.fetch(ORDERS, POST)
   const { host } = internalsOf(queue)
@@ -205,10 +197,8 @@ test('a first call that is answered opens no core', async () => {
 
 test('while the store is asked whose a call is, its body is taken, and its caller may leave', async () => {
   const { clock, store, server, worker, principals } = await shared()
-  let tell = () => {}
-  const asked = new Promise<{ principal: string }>((resolve) => {
-    tell = () => resolve({ principal: 'ann' })
-  })
+  const { promise: asked, resolve } = deferred<{ principal: string }>()
+  const tell = () => resolve({ principal: 'ann' })
   principals.current = () => asked
   const queue = worker()
   const request = new Request(ORDERS, POST)
@@ -244,10 +234,8 @@ test('a store that is blocked holds up no first attempt for long', async () => {
 
 test('S16 a call that was sent before it was known whose it is becomes a task of the one who is there', async () => {
   const { clock, store, server, worker, principals } = await shared()
-  let tell = () => {}
-  const asked = new Promise<{ principal: string }>((resolve) => {
-    tell = () => resolve({ principal: 'ann' })
-  })
+  const { promise: asked, resolve } = deferred<{ principal: string }>()
+  const tell = () => resolve({ principal: 'ann' })
   principals.current = () => asked
   server.reply(503)
   const answer = watch(worker().fetch(ORDERS, POST))
@@ -260,8 +248,7 @@ test('S16 a call that was sent before it was known whose it is becomes a task of
 })
 
 test('never names anybody: that is for pages to do', async () => {
-  const { clock, worker, principals } = await shared('ann', 'ben')
-  await principals.switchTo('ann')
+  const { clock, worker, principals } = await shared(['ann', 'ben'], 'ann')
   const queue = worker()
   await queue.ready
   await queue.setPrincipal('ben')
@@ -270,16 +257,14 @@ test('never names anybody: that is for pages to do', async () => {
 })
 
 test('S16 given a principal, it sends that one’s tasks only', async () => {
-  const { clock, sent, worker, principals } = await shared('ann', 'ben')
-  await principals.switchTo('ann')
-  const queue = worker({ principal: 'ben' })
-  await queue.ready
+  const { clock, sent, worker } = await shared(['ann', 'ben'], 'ann')
+  await worker({ principal: 'ben' }).ready
   await clock.advance(1_000)
   expect(sent()).toEqual([])
 })
 
 test('with a principal of its own, or a store that knows of none, it is as in a page', async () => {
-  const { clock, store, server, sent } = await shared(null)
+  const { clock, store, server, sent } = await shared([null])
   const queue = new entry.RetryQueue({ clock, fetch: server.fetch, store })
   onTestFinished(() => closeNow(queue, clock))
   await queue.ready
