@@ -82,16 +82,6 @@ test('S8 while its failures may be chance, an awaited call is sent, is not retri
   expect(fakes.server.hits).toBe(hits + 2)
 })
 
-test('S8 while its failures may be chance, what is handed over waits as ever', async () => {
-  const fakes = await defaults()
-  const hits = await openInDoubt(fakes)
-  await fakes.queue.enqueue(ORDERS, POST)
-  const deferred = await fakes.queue.fetch(ORDERS, { ...POST, redrive: { mode: 'defer' } })
-  await fakes.clock.advance(0)
-  expect([deferred.status, circuit(fakes)]).toEqual([202, 'OPEN'])
-  expect(fakes.server.hits).toBe(hits)
-})
-
 test('Axios hears of it as fetch does', async () => {
   const fakes = await defaults()
   const instance = axios.create({ adapter: 'fetch' })

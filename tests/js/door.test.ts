@@ -155,20 +155,6 @@ test.each(PLACES)(
   },
 )
 
-test('what is enqueued and those at the door share an origin: neither waits for all of the other', async () => {
-  const fakes = await inMemory()
-  await open(fakes)
-  const done: string[] = []
-  fakes.queue.on('succeeded', () => done.push('enqueued'))
-  for (let i = 0; i < 30; i++) await fakes.queue.enqueue(`${ORDERS}/${i}`, POST)
-  for (let i = 0; i < 30; i++) void statusOf(fakes.queue.fetch(ORDERS)).then((status) => done.push(`awaited ${status}`))
-  for (let ms = 0; ms < 20_000; ms += 50) await fakes.clock.advance(50)
-  expect(done.filter((each) => each === 'awaited 200')).toHaveLength(30)
-  expect(done.filter((each) => each === 'enqueued')).toHaveLength(30)
-  expect(new Set(done.slice(0, 30)).size).toBe(2)
-  expect(fakes.queue.stats().depth).toBe(0)
-})
-
 test.each(PLACES)(
   '%s, of calls that meet a server that hangs each is sent once, and then they wait for its return',
   async (_, make) => {

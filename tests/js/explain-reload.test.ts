@@ -1,7 +1,5 @@
 /** What explain() knows of a stored task once another page, or another process, asks: all that was decided before. */
 
-import { copyFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Decision, RetryQueue, type TaskStore } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
@@ -9,7 +7,7 @@ import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { opened, type Process, type World, withMethods, world } from './durable-setup.ts'
 import { dataOf, enqueued, lastOf, lines, POST } from './explain-setup.ts'
 import { closeNow, forApi, ORDERS, PLAIN_CURVE } from './setup.ts'
-import { freshPath } from './sqlite/setup.ts'
+import { firstLayout } from './sqlite/setup.ts'
 
 const OWN_DELAY = 'waits: waits for its own delay until 00:00:01'
 
@@ -185,8 +183,7 @@ test.for<[what: string, history: (store: TaskStore) => TaskStore['history'], sai
 })
 
 test('S20 a file of the first layout explains what it has', async () => {
-  const path = freshPath()
-  copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)
+  const path = firstLayout()
   const clock = fakeClock()
   const server = scriptedServer({ clock })
   const queue = new RetryQueue({

@@ -92,15 +92,6 @@ test.each([undefined, { origin: API }])(
   },
 )
 
-test('a call that fails gives up its place for the time that it waits', async () => {
-  const { queue, clock } = await setup({ ...LIMITED, concurrency: 1 }, 503)
-  const first = queue.fetch(`${ORDERS}/first`)
-  await clock.settle()
-  expect((await queue.fetch(`${ORDERS}/second`)).status).toBe(200)
-  await clock.advance(1_000)
-  expect((await first).status).toBe(200)
-})
-
 test('a caller who leaves while it waits is not sent; one who leaves while it runs makes room', async () => {
   const { fetch, running, urls } = slow()
   const { queue, clock } = await setup({ ...LIMITED, concurrency: 1, fetch })
@@ -116,16 +107,6 @@ test('a caller who leaves while it waits is not sent; one who leaves while it ru
   running[0]?.(new Response())
   await clock.settle()
   expect(third.state).toBe('resolved')
-})
-
-test('a call that waits longer than waitMs for its place is told so, unsent', async () => {
-  const { fetch, urls } = slow()
-  const { queue, clock } = await setup({ ...LIMITED, concurrency: 1, fetch, policy: { attemptTimeoutMs: 0 } })
-  void queue.fetch(`${ORDERS}/0`).catch(() => {})
-  const second = watch(queue.fetch(`${ORDERS}/1`, { redrive: { waitMs: 5_000 } }))
-  await clock.advance(5_001)
-  expect(second).toMatchObject({ state: 'rejected', error: { name: 'ExhaustedError' } })
-  expect(urls).toHaveLength(1)
 })
 
 test('S7 concurrency can be set anew, and holds at once', async () => {

@@ -161,17 +161,6 @@ describe.each(HOSTS)('%s', (_, host) => {
       expect(delivered).toHaveLength(TASKS + 1)
     },
   )
-
-  test('what is handed over during the outage asks for one more attempt at most, and no more than one in two seconds', async () => {
-    const { queue, clock, visits } = await outage(host, 3n)
-    await pass(clock, 120 * SECOND_MS)
-    const asked = visits.length
-    for (let i = 0; i < 50; i++) {
-      await queue.enqueue(ORDERS, { method: 'POST', body: `new ${i}` })
-      await pass(clock, 200)
-    }
-    expect(visits.length - asked).toBeLessThanOrEqual(8)
-  })
 })
 
 describe.each(HOSTS.filter(([name]) => !name.includes('page')))('%s', (_, host) => {

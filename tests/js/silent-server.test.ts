@@ -17,8 +17,10 @@ interface Request {
   readonly isHeard: () => boolean
 }
 
+type Hangs = (nth: number, now: number) => boolean
+
 /** A queue with no option set, and every request that reaches its server; `hangs` says which are not answered at once. */
-function setup(hangs: (nth: number, now: number) => boolean, options: RetryQueueOptions = {}) {
+function setup(hangs: Hangs, options: RetryQueueOptions = {}) {
   const clock = fakeClock()
   const requests: Request[] = []
   const fetch: typeof globalThis.fetch = (_url, init) =>
@@ -77,21 +79,22 @@ async function goOn({ clock, requests }: ReturnType<typeof setup>, seconds: numb
   await clock.advance(2_500)
 }
 
-test('calls that hang for 20 s are answered as the server goes on, and next to none is sent twice', async () => {
-  const world = setup(until(20))
-  const calls = await callsOf(world, { count: 100 })
-  await goOn(world, 20)
-  expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
-  expect(world.requests.length).toBeLessThanOrEqual(100 + 12)
-})
-
-test('a call that hangs beside one that is answered says nothing of those that are made later', async () => {
-  const world = setup((nth, now) => nth === 2 || (nth > 3 && until(20)(nth, now)))
-  const calls = await callsOf(world, { count: 100 })
-  await goOn(world, 20)
-  expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
-  expect(world.requests.length).toBeLessThanOrEqual(100 + 12)
-})
+test.each<[what: string, hangs: Hangs]>([
+  ['', until(20)],
+  [
+    'beside one that is answered, of those that are made later',
+    (nth, now) => nth === 2 || (nth > 3 && until(20)(nth, now)),
+  ],
+])(
+  'calls that hang for 20 s are answered as the server goes on, and next to none is sent twice %s',
+  async (_, hangs) => {
+    const world = setup(hangs)
+    const calls = await callsOf(world, { count: 100 })
+    await goOn(world, 20)
+    expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
+    expect(world.requests.length).toBeLessThanOrEqual(100 + 12)
+  },
+)
 
 test('calls to a server that needs 15 s for each answer are answered, and next to none is sent twice', async () => {
   const world = setup((nth) => {
@@ -104,21 +107,16 @@ test('calls to a server that needs 15 s for each answer are answered, and next t
   expect(world.requests.length).toBeLessThanOrEqual(200 + 12)
 })
 
-test('where others are answered, a connection that is dead is given up at its limit', async () => {
-  const world = setup((nth) => nth === 50)
-  const calls = await callsOf(world, { count: 400 })
-  await world.clock.advance(5_000)
-  expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
-  expect(calls[49]?.afterMs).toBeLessThan(12_500)
-  expect(world.requests).toHaveLength(401)
-})
-
-test('so it is where nothing was known of that server before', async () => {
-  const world = setup((nth) => nth % 10 === 0 && nth <= 50)
-  const calls = await callsOf(world, { count: 300 })
+test.each<[known: string, hangs: Hangs, count: number, dead: number]>([
+  ['', (nth) => nth === 50, 400, 1],
+  [', where nothing was known of that server before', (nth) => nth % 10 === 0 && nth <= 50, 300, 5],
+])('where others are answered, a connection that is dead is given up at its limit%s', async (_, hangs, count, dead) => {
+  const world = setup(hangs)
+  const calls = await callsOf(world, { count })
   await world.clock.advance(5_000)
   expect(calls.map(({ end }) => end)).toEqual(calls.map(() => 200))
   for (const { afterMs } of calls) expect(afterMs).toBeLessThan(12_500)
+  expect(world.requests).toHaveLength(count + dead)
 })
 
 test('three calls that hang beside others that are well open no circuit', async () => {

@@ -1,14 +1,13 @@
 // A file in which the lanes of all principals stand in one line, and what the processes on a file share beside tasks.
-import { copyFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { type Claim, type Lease, laneName, type Turn } from '../../js/api/store.ts'
 import { LAYOUT, MIGRATIONS } from '../../js/stores/sqlite/open.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock } from '../../js/testing/clock.ts'
 import { asked } from './sqlite/asked.ts'
-import { edit, freshPath, openStore } from './sqlite/setup.ts'
+import { edit, firstLayout, freshPath, openStore } from './sqlite/setup.ts'
 import { claimOf, succeeded, taskOf } from './sqlite/words.ts'
 import { TERMS } from './store-contract/kit.ts'
 
@@ -60,8 +59,7 @@ test.for([
 })
 
 test('a file of the first layout opens with a line for each principal, and takes settings and pauses', async () => {
-  const path = freshPath()
-  copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)
+  const path = firstLayout()
   const clock = fakeClock()
   await expect(openStore(path, { clock, ...EVERYONE }).counts()).rejects.toMatchObject(OTHER_LINE)
   const store = openStore(path, { clock })

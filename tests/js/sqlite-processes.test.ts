@@ -2,8 +2,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../js/testing/clock.ts'
-import { ended, kill, linesOf, start } from './processes/run.ts'
-import { edit, freshPath, holder, openStore } from './sqlite/setup.ts'
+import { ended, kill, linesOf, start, wordsOf } from './processes/run.ts'
+import { freshPath, holder, openStore, soundnessOf } from './sqlite/setup.ts'
 import { claiming, taskOf } from './sqlite/words.ts'
 
 test('S2 S3 two processes that enqueue and claim at once take each task once', { timeout: 60_000 }, async () => {
@@ -12,10 +12,8 @@ test('S2 S3 two processes that enqueue and claim at once take each task once', {
   const workers = [0, each].map((from) => start('sqlite/busy.ts', path, String(from), String(each), String(2 * each)))
   const claimed = await Promise.all(
     workers.map(async (worker) => {
-      const end = ended(worker)
-      const lines: string[] = []
-      for await (const line of linesOf(worker)) lines.push(line)
-      expect(await end).toEqual([0, null])
+      const { lines, end } = await wordsOf(worker)
+      expect(end).toEqual([0, null])
       return lines
     }),
   )
@@ -45,7 +43,7 @@ test('S1 a process that is killed between two writes has lost nothing it was tol
   const { pending, bytes } = await store.counts()
   expect(pending).toBeGreaterThanOrEqual(told.length)
   expect(bytes).toBe(pending * 1_000)
-  expect(edit(path, (database) => database.prepare('PRAGMA integrity_check').get())).toEqual({ integrity_check: 'ok' })
+  expect(soundnessOf(path)).toBe('ok')
 })
 
 test('a process that was killed while it made the file leaves one that the next can open', {

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { fakeClock } from '../../js/testing.ts'
 import { bySize } from '../size.ts'
-import { ended, linesOf, start } from './processes/run.ts'
-import { edit, freshPath, openStore } from './sqlite/setup.ts'
+import { ended, linesOf, start, wordsOf } from './processes/run.ts'
+import { edit, freshPath, openStore, soundnessOf } from './sqlite/setup.ts'
 import { claiming, claimOf, succeeded, taskOf } from './sqlite/words.ts'
 import { TERMS } from './store-contract/kit.ts'
 
@@ -37,11 +37,8 @@ test.for(WAYS.slice(0, bySize(1, WAYS.length)))(
   },
   async (way) => {
     const path = deepPath()
-    const writer = start('sqlite/vanishing.ts', path, way)
-    const end = ended(writer)
-    const told: string[] = []
-    for await (const line of linesOf(writer)) told.push(line)
-    expect(await end).toEqual([null, 'SIGKILL'])
+    const { lines: told, end } = await wordsOf(start('sqlite/vanishing.ts', path, way))
+    expect(end).toEqual([null, 'SIGKILL'])
     expect(told.length).toBeGreaterThanOrEqual(20)
     const store = openStore(path)
     for (const line of told) {
@@ -51,9 +48,7 @@ test.for(WAYS.slice(0, bySize(1, WAYS.length)))(
       expect(await store.body(taskId)).toEqual(new Uint8Array(500).fill(n))
     }
     expect(await store.counts()).toMatchObject({ pending: told.length, bytes: told.length * 500 })
-    expect(edit(path, (database) => database.prepare('PRAGMA integrity_check').get())).toEqual({
-      integrity_check: 'ok',
-    })
+    expect(soundnessOf(path)).toBe('ok')
   },
 )
 
@@ -248,10 +243,6 @@ test('S1 where another process has begun a new log, what the old one has is put 
 test('a file that could not be written when it was opened is used as soon as it can be', {
   timeout: 60_000,
 }, async () => {
-  const lines: string[] = []
-  const reader = start('sqlite/read-only.ts', freshPath())
-  const end = ended(reader)
-  for await (const line of linesOf(reader)) lines.push(line)
-  expect(await end).toEqual([0, null])
-  expect(lines).toEqual(['NOT_DURABLE', 'storage_unavailable', 'STORAGE_UNAVAILABLE', 'strict', 'stored'])
+  const lines = ['NOT_DURABLE', 'storage_unavailable', 'STORAGE_UNAVAILABLE', 'strict', 'stored']
+  expect(await wordsOf(start('sqlite/read-only.ts', freshPath()))).toEqual({ lines, end: [0, null] })
 })

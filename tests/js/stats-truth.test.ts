@@ -34,16 +34,6 @@ test('a hold that is over is not shown', async () => {
   expect(queue.stats().origins[ORIGIN]?.heldUntilAt ?? null).toBeNull()
 })
 
-test('tokens that time has brought are there', async () => {
-  const { queue, server, clock } = await setup({ retryBudget: { capacity: 2, perSuccess: 0, perSecond: 1 } }, 503)
-  await queue.enqueue(ORDERS, POST)
-  await clock.advance(1_000)
-  const tokens = () => queue.stats().origins[ORIGIN]?.retryBudget
-  expect([server.hits, tokens()]).toEqual([2, 1])
-  await clock.advance(500)
-  expect(tokens()).toBe(1.5)
-})
-
 test('nothing is to be attempted in a pause, or offline', async () => {
   const { queue, clock } = await setup({ policy: { initialDelayMs: 60_000 } })
   const isNext = () => queue.stats().nextAttemptAt !== null

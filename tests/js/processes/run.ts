@@ -28,6 +28,14 @@ export async function* linesOf({ stdout }: ChildProcess): AsyncGenerator<string>
 export const ended = (child: ChildProcess): Promise<readonly [number | null, NodeJS.Signals | null]> =>
   new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])))
 
+/** All lines that a process writes until it ends, and its end. */
+export async function wordsOf(child: ChildProcess) {
+  const end = ended(child)
+  const lines: string[] = []
+  for await (const line of linesOf(child)) lines.push(line)
+  return { lines, end: await end }
+}
+
 /** Ends it as a crash would. */
 export async function kill(child: ChildProcess): Promise<void> {
   const end = ended(child)

@@ -1,9 +1,11 @@
 // Files for stores.
 
 import type { ChildProcess } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../../js/stores/sqlite.ts'
@@ -39,3 +41,14 @@ export function edit<T>(path: string, work: (database: DatabaseSync) => T): T {
     database.close()
   }
 }
+
+/** A file of the first layout, with a task in each state. */
+export function firstLayout(): string {
+  const path = freshPath()
+  copyFileSync(fileURLToPath(new URL('../../fixtures/sqlite-v1.db', import.meta.url)), path)
+  return path
+}
+
+/** What SQLite says of the file: 'ok', or what is wrong with it. */
+export const soundnessOf = (path: string): unknown =>
+  edit(path, (database) => database.prepare('PRAGMA integrity_check').get()?.integrity_check)
