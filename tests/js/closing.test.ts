@@ -71,7 +71,7 @@ describe('a caller who waits for a retry', () => {
     expect(closed.state).toBe('resolved')
   })
 
-  test.each<[what: string, status: number | undefined, told: [number, string?], counts: object, later: number]>([
+  test.each<[what: string, status: number | undefined, told: unknown[], counts: object, later: number]>([
     ['runs gets the answer of it', 201, [201, undefined], { succeeded: 1 }, 0],
     ['fails while the queue closes is told so, and no other follows', 502, [502, 'closed'], { pending: 0 }, 0],
     ['hangs waits no longer than drainMs', undefined, [503, 'closed'], { pending: 0, inFlight: 0 }, 0],

@@ -35,7 +35,7 @@ function record(): string[] {
 
 /** The calls of one task in a lane that is known, whose attempts are answered with `statuses`. */
 async function callsOf(
-  { queue, server, clock }: Pick<Fakes, 'queue' | 'server' | 'clock' | 'hitsAfter'>,
+  { queue, server, clock }: Pick<Fakes, 'queue' | 'server' | 'clock'>,
   statuses: readonly number[],
 ) {
   const deliver = async (answers: readonly number[]) => {

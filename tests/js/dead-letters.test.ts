@@ -99,6 +99,24 @@ test('S13 enqueued again under a key that is too old it stays one, and the error
   await expect(queue.enqueue(ORDERS, init)).rejects.toMatchObject({ code: 'KEY_EXPIRED', message })
 })
 
+test('S17 dead letters take room: a full queue says how many they are, and a redrive moves within', async () => {
+  const { queue, clock, ids } = await withDead(2, { capacity: 3 })
+  queue.pause()
+  await queue.enqueue(ORDERS)
+  const full = {
+    code: 'QUEUE_FULL',
+    message: expect.stringMatching(/holds 3 tasks .* 2 of them dead letters; redrive or purge/),
+  }
+  await expect(queue.enqueue(ORDERS)).rejects.toMatchObject(full)
+  await queue.deadLetters.redrive(ids[0] ?? '')
+  await expect(queue.enqueue(ORDERS)).rejects.toMatchObject({ message: expect.stringContaining('1 of them') })
+  await queue.deadLetters.purge(ids[1] ?? '')
+  await queue.enqueue(ORDERS)
+  queue.resume()
+  await clock.settle()
+  expect(queue.stats()).toMatchObject({ depth: 0, deadLetters: 0, succeeded: 3 })
+})
+
 test('S17 an outage that all accepted tasks are given up in deletes none; what is too much was refused', async () => {
   const { queue, server, clock, events } = await setup({ capacity: 4_000, policy: { totalBudgetMs: 500 } })
   always(server, 503, 5_000)

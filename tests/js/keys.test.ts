@@ -7,7 +7,7 @@ const NO_KEY = { idempotency: false } as const
 const LISTED = { policy: { retryableStatusCodes: [400, 409, 422, 503] } } as const
 type Row = [options: RetryQueueOptions, what: string, answers: Said[], init: object, hits: number]
 
-async function keysSent(options: Parameters<typeof setup>[0], init: RequestInit & { redrive?: object }) {
+async function keysSent(options: RetryQueueOptions, init: RequestInit & { redrive?: object }) {
   const { server } = await called([503, 503], { options, init, forMs: 3_000 })
   return server.requests.map(({ headers }) => headers.get(HEADER))
 }
