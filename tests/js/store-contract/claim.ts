@@ -4,6 +4,7 @@ import {
   claimOf,
   idOf,
   idsOf,
+  kitFor,
   LEASE_MS,
   newTask,
   type Open,
@@ -11,17 +12,16 @@ import {
   OTHER,
   retryIn,
   SUCCEEDED,
-  setup,
   type Wanted,
   ZERO,
 } from './kit.ts'
 
 /** What is claimed, in which order, within which limits, and what a turn says of the rest. */
 export function claimRules(open: Open): void {
+  const { add, claim, clock, get, lease, pass, settle, store, turn } = kitFor(open)
   const third = 'https://third.test'
 
   test('a claim takes what is due, as many as it asks for, and says whether there is more', async () => {
-    const { add, turn } = await setup(open)
     await add({}, {}, {}, { dueInMs: 1_000 })
     const first = await turn({ claim: claimOf({ limit: 2 }) })
     expect([idsOf(first.claimed), first.nextInMs]).toEqual([[idOf(1), idOf(2)], 0])
@@ -30,14 +30,12 @@ export function claimRules(open: Open): void {
   })
 
   test('within a lane: priority, then due first, then enqueued first', async () => {
-    const { add, claim, pass } = await setup(open)
     await add({ dueInMs: 2 }, { dueInMs: 1 }, { dueInMs: 1 }, { dueInMs: 3, priority: 1 }, { priority: -1 })
     pass(3)
     expect(idsOf(await claim())).toEqual([4, 2, 3, 1, 5].map(idOf))
   })
 
   test('between lanes: priority, then served longest ago, then due first, then by name', async () => {
-    const { add, claim, pass } = await setup(open)
     await add(
       { origin: third, dueInMs: 1 },
       { origin: third },
@@ -51,7 +49,6 @@ export function claimRules(open: Open): void {
   })
 
   test('between lanes that were served: a task that ends instead of being claimed changes no turn', async () => {
-    const { add, claim } = await setup(open)
     const { policy } = newTask(0)
     await add({}, { origin: OTHER }, { origin: OTHER, policy: { ...policy, maxAttempts: 1 }, attemptNumber: 1 })
     await add({ priority: -1 }, { origin: OTHER, priority: -1 })
@@ -59,14 +56,12 @@ export function claimRules(open: Open): void {
   })
 
   test('L4 a lane with many tasks does not delay another', async () => {
-    const { add, claim } = await setup(open)
     await add(...Array.from({ length: 20 }, () => ({})), { origin: OTHER })
     const ids = [...idsOf(await claim({ limit: 1 })), ...idsOf(await claim({ limit: 1 }))]
     expect(ids).toEqual([idOf(1), idOf(21)])
   })
 
   test('a lane keeps its turn while a task of it is left, ended or not', async () => {
-    const { add, claim, settle, store } = await setup(open)
     await add({ origin: OTHER }, {}, {})
     const [, first] = [await claim({ limit: 1 }), await claim({ limit: 1 })]
     expect(idsOf(first)).toEqual([idOf(1)])
@@ -80,7 +75,6 @@ export function claimRules(open: Open): void {
   })
 
   test('a lane that has nothing left but its hold was never served, and is shown while it is held', async () => {
-    const { add, claim, settle, store, turn, pass } = await setup(open)
     await add({ origin: OTHER, priority: 1 }, {})
     const [, second] = await claim()
     if (!second) throw new Error('two are due')
@@ -95,14 +89,12 @@ export function claimRules(open: Open): void {
   })
 
   test('a lane whose tasks have all ended is not shown', async () => {
-    const { add, store, turn } = await setup(open)
     await add({})
     await store.cancel(idOf(1))
     expect((await turn()).lanes).toEqual([])
   })
 
   test('S7 no more than total in flight, over all owners and principals', async () => {
-    const { add, turn, claim, settle } = await setup(open)
     await add({ principal: 'ann' }, {}, {}, {})
     await claim({ principal: 'ann' }, 'another')
     const limited = await turn({ claim: claimOf({ total: 2 }) })
@@ -113,20 +105,17 @@ export function claimRules(open: Open): void {
   })
 
   test('S7 no more than perLane in flight in a lane, and another lane goes on', async () => {
-    const { add, turn } = await setup(open)
     await add({}, {}, {}, { origin: OTHER })
     const { claimed, blockedByLimit } = await turn({ claim: claimOf({ perLane: 2 }) })
     expect([idsOf(claimed), blockedByLimit]).toEqual([[idOf(1), idOf(4), idOf(2)], true])
   })
 
   test('blockedByLimit is said of what is due, not of what is yet to be', async () => {
-    const { add, turn } = await setup(open)
     await add({}, { dueInMs: 500 })
     expect(await turn({ claim: claimOf({ total: 1 }) })).toMatchObject({ blockedByLimit: false, nextInMs: 500 })
   })
 
   test('a list of lanes: only these, and of each no more than it says', async () => {
-    const { add, turn } = await setup(open)
     await add({}, {}, {}, { origin: OTHER }, { origin: third })
     const lanes = [
       { lane: ORIGIN, max: 2 },
@@ -139,7 +128,6 @@ export function claimRules(open: Open): void {
   })
 
   test('bounds of a claim of any lane: these no more than so, the others as they come', async () => {
-    const { add, turn } = await setup(open)
     await add({}, {}, { origin: OTHER }, { origin: third }, { origin: third })
     const bounds = [
       { lane: ORIGIN, max: 1 },
@@ -152,7 +140,6 @@ export function claimRules(open: Open): void {
   })
 
   test('a limit of lanes that no bound names: of each no more than so', async () => {
-    const { add, turn } = await setup(open)
     await add({}, {}, {}, { origin: OTHER }, { origin: OTHER }, { origin: third })
     const bounds = [{ lane: ORIGIN, max: 2 }]
     const { claimed } = await turn({ claim: claimOf({ bounds, otherMax: 1 }) })
@@ -160,7 +147,6 @@ export function claimRules(open: Open): void {
   })
 
   test('a lane whose server is to be tried out: the task with the fewest attempts comes first, then the one that was due first', async () => {
-    const { add, claim } = await setup(open)
     const tried = (attemptNumber: number, given: Wanted = {}): Wanted => ({ attemptNumber, ...given })
     await add(
       tried(3),
@@ -178,7 +164,6 @@ export function claimRules(open: Open): void {
   })
 
   test('a lane whose retries cannot pay: only tasks without an attempt, as many as asked for', async () => {
-    const { add, turn } = await setup(open)
     await add({ attemptNumber: 1 }, {}, { attemptNumber: 2 }, {}, {}, { dueInMs: 500 }, { priority: -1 })
     const bounds = [{ lane: ORIGIN, max: 2, untried: true }] as const
     const first = await turn({ claim: claimOf({ bounds }) })
@@ -191,7 +176,6 @@ export function claimRules(open: Open): void {
   })
 
   test('of several homes, those that the claim leaves to others do not try a server out', async () => {
-    const { add, claim } = await setup(open)
     const at = (home: string | null, attemptNumber: number): Wanted => ({ home, attemptNumber })
     await add(at(null, 3), at('away', 0), at('gone', 1), at('gone', 2), at('runner', 2))
     const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
@@ -206,7 +190,6 @@ export function claimRules(open: Open): void {
   })
 
   test('of more due tasks than are looked at, the fewest attempts of the first count', async () => {
-    const { add, claim } = await setup(open)
     await add(...Array.from({ length: LOOKED_AT }, () => ({ attemptNumber: 2 })), { attemptNumber: 1 })
     const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
     expect(idsOf(await claim({ bounds }))).toEqual([idOf(1)])
@@ -214,7 +197,6 @@ export function claimRules(open: Open): void {
   })
 
   test('S12 tasks whose home names what they need are left alone by who does not have it, and keep none back', async () => {
-    const { add, claim, turn } = await setup(open)
     await add(
       { home: 'needs sign', needs: ['sign'] },
       {},
@@ -228,7 +210,6 @@ export function claimRules(open: Open): void {
   })
 
   test('what a bounded lane has due later is asked for then, unless it is bounded to 0', async () => {
-    const { add, turn } = await setup(open)
     await add({}, { dueInMs: 500 }, { origin: OTHER, dueInMs: 100 })
     const bounds = [
       { lane: ORIGIN, max: 1 },
@@ -238,7 +219,6 @@ export function claimRules(open: Open): void {
   })
 
   test('S16 a claim takes only tasks of its principal, whatever lanes it names', async () => {
-    const { add, claim } = await setup(open)
     await add({ principal: 'ann' }, { principal: '' }, {})
     const lane = laneName('ann', ORIGIN)
     expect(idsOf(await claim({ lanes: [{ lane, max: 9 }] }))).toEqual([])
@@ -248,7 +228,6 @@ export function claimRules(open: Open): void {
   })
 
   test('tasks of a live home are left to it', async () => {
-    const { add, turn } = await setup(open)
     await add({ home: 'tab' }, { home: 'gone' }, {})
     const pump = await turn({ owner: 'pump', claim: claimOf({ skipHomes: ['tab'] }) })
     expect([idsOf(pump.claimed), pump.blockedByLimit, pump.nextInMs]).toEqual([[idOf(2), idOf(3)], false, LEASE_MS])
@@ -257,7 +236,6 @@ export function claimRules(open: Open): void {
   })
 
   test('a claim of own tasks alone takes none of another home, nor of none', async () => {
-    const { add, turn } = await setup(open)
     await add({ home: 'tab', priority: -1 }, { home: 'gone' }, {}, { home: 'tab', origin: OTHER, dueInMs: 500 })
     const claim = claimOf({ ownHomeOnly: true })
     expect(await turn({ owner: 'nobody', claim })).toMatchObject({ claimed: [], blockedByLimit: false, nextInMs: 500 })
@@ -267,7 +245,6 @@ export function claimRules(open: Open): void {
   })
 
   test('S8 a due task past its deadline, or without an attempt left, ends, and the next is claimed', async () => {
-    const { add, turn } = await setup(open)
     await add({ attemptNumber: 5 }, { deadlineInMs: -1, deadlineReason: 'expired' }, {})
     const { claimed, ended } = await turn({ claim: claimOf({ limit: 1 }) })
     expect(idsOf(claimed)).toEqual([idOf(3)])
@@ -278,14 +255,12 @@ export function claimRules(open: Open): void {
   })
 
   test('a claim that ends too many asks to be called again', async () => {
-    const { add, turn } = await setup(open)
     await add(...Array.from({ length: SWEEP + 2 }, () => ({ attemptNumber: 5 })), { priority: -1 })
     expect(await turn({ claim: claimOf() })).toMatchObject({ ended: { length: SWEEP }, claimed: [], nextInMs: 0 })
     expect(await turn({ claim: claimOf() })).toMatchObject({ ended: { length: 2 }, claimed: { length: 1 } })
   })
 
   test('S19 tasks of one order run one after another, as enqueued', async () => {
-    const { add, claim, settle } = await setup(open)
     await add({ orderKey: 'o', dueInMs: 0 }, { orderKey: 'o', priority: 9 }, { orderKey: 'o', origin: OTHER })
     const seen: (readonly string[])[] = []
     for (const next of [retryIn(0), SUCCEEDED, { kind: 'exhausted', reason: 'vetoed' } as const, SUCCEEDED]) {
@@ -297,7 +272,6 @@ export function claimRules(open: Open): void {
   })
 
   test('S19 one that waits or is parked keeps its order waiting; another order and another principal go on', async () => {
-    const { add, claim, settle, get } = await setup(open)
     await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'p' }, { orderKey: 'o', principal: 'ann' })
     const [first, other] = await claim()
     if (!first || !other) throw new Error('two orders')
@@ -309,7 +283,6 @@ export function claimRules(open: Open): void {
   })
 
   test('S19 the end of one that is behind changes nothing for the first', async () => {
-    const { add, lease, settle, store, get } = await setup(open)
     await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o' })
     const held = await lease()
     await store.cancel(idOf(2))
@@ -320,7 +293,6 @@ export function claimRules(open: Open): void {
   })
 
   test('S9 whose turn it becomes is due when it was going to be, or at once', async () => {
-    const { add, clock, get, store, pass } = await setup(open)
     await add({ orderKey: 'o', dueInMs: 9_000 }, { orderKey: 'o', dueInMs: 1_000 }, { orderKey: 'o', dueInMs: 5_000 })
     const startAt = clock.now()
     pass(2_000)
@@ -331,7 +303,6 @@ export function claimRules(open: Open): void {
   })
 
   test('lanes: what each has pending and in flight, the soonest first, then by name', async () => {
-    const { add, turn, claim } = await setup(open)
     await add(
       { origin: third, dueInMs: 9 },
       { origin: OTHER, dueInMs: 9 },
@@ -351,7 +322,6 @@ export function claimRules(open: Open): void {
   })
 
   test('a step that is brief does all but show lanes', async () => {
-    const { add, turn } = await setup(open)
     await add({}, {}, { origin: OTHER, dueInMs: 900 })
     expect(await turn({ claim: claimOf({ limit: 1 }), isBrief: true })).toMatchObject({ nextInMs: 0 })
     const { claimed, nextInMs, counts } = await turn({ claim: claimOf({ limit: 2 }), isBrief: true })
@@ -359,20 +329,17 @@ export function claimRules(open: Open): void {
   })
 
   test('no more lanes than fit are shown', async () => {
-    const { add, turn } = await setup(open)
     const origins = Array.from({ length: LANES_SHOWN + 3 }, (_, i) => `https://${String(i).padStart(3, '0')}.test`)
     await add(...origins.map((origin) => ({ origin, dueInMs: 5 })))
     expect((await turn()).lanes.map(({ lane }) => lane)).toEqual(origins.slice(0, LANES_SHOWN))
   })
 
   test('without a claim, what is due now counts in nextInMs, and all lanes are shown', async () => {
-    const { add, turn } = await setup(open)
     await add({ dueInMs: 50 }, { principal: 'ann' })
     expect(await turn()).toMatchObject({ nextInMs: 0, lanes: { length: 2 }, blockedByLimit: false, claimed: [] })
   })
 
   test('nothing to wait for is said so', async () => {
-    const { turn, clock } = await setup(open)
     const expected = { now: clock.now(), settled: [], renewed: [], claimed: [], ended: [], lanes: [] }
     expect(await turn({ claim: claimOf() })).toEqual({
       ...expected,

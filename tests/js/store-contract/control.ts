@@ -3,6 +3,7 @@ import { type Lease, MARK_ACCEPTED } from '../../../js/api/store.ts'
 import {
   idOf,
   idsOf,
+  kitFor,
   LEASE_MS,
   NOT_RETRYABLE,
   newTask,
@@ -11,17 +12,16 @@ import {
   releaseIn,
   retryIn,
   SUCCEEDED,
-  setup,
   UNSENT,
   ZERO,
 } from './kit.ts'
 
 /** What people order: cancel, redrive, flush, unpark, purge. */
 export function controlRules(open: Open): void {
+  const { add, claim, clock, enqueue, finish, get, lease, pass, settle, store, turn } = kitFor(open)
   const back = { spacingMs: 0, acceptDuplicateRisk: false }
 
   test('S8 a pending task is cancelled at once, and never claimed', async () => {
-    const { add, store, claim, get } = await setup(open)
     await add({ body: new Uint8Array(3) })
     expect(await store.cancel(idOf(1))).toBe('cancelled')
     const { headers, ...rest } = await get(idOf(1))
@@ -32,14 +32,12 @@ export function controlRules(open: Open): void {
   })
 
   test('a pending task can be given up for a reason instead', async () => {
-    const { add, store, get } = await setup(open)
     await add({ body: new Uint8Array(3) })
     expect(await store.cancel(idOf(1), 'wait_exceeded')).toBe('cancelled')
     expect(await get(idOf(1))).toMatchObject({ status: 'EXHAUSTED', reason: 'wait_exceeded', bodyBytes: 3 })
   })
 
   test('L1 S1 the task of a waiting caller that others have enqueued is kept when its caller leaves, and ends by cancel alone', async () => {
-    const { store, enqueue, lease, settle, get, claim } = await setup(open)
     const of = (n: number, home: string | null) => newTask(n, { home, idempotencyKey: 'k', fingerprint: 'f' })
     await enqueue(of(1, 'runner'))
     for (const home of ['other', null, 'needs sign']) {
@@ -66,7 +64,6 @@ export function controlRules(open: Open): void {
   })
 
   test.for([retryIn(0), NOT_RETRYABLE, releaseIn(0)])('S8 one in flight is cancelled by %o', async (next) => {
-    const { add, store, lease, settle, get, turn } = await setup(open)
     await add({})
     const held = await lease()
     expect([await store.cancel(idOf(1)), await store.cancel(idOf(1), 'vetoed')]).toEqual(['requested', 'requested'])
@@ -78,7 +75,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S4 one in flight whose end was asked for still succeeds', async () => {
-    const { add, store, lease, settle, get } = await setup(open)
     await add({})
     const held = await lease()
     await store.cancel(idOf(1))
@@ -87,7 +83,6 @@ export function controlRules(open: Open): void {
   })
 
   test('one in flight whose end was asked for is cancelled when its lease runs out, and that is final', async () => {
-    const { add, store, lease, settle, pass, turn, get } = await setup(open)
     await add({})
     const held = await lease()
     await store.cancel(idOf(1))
@@ -98,7 +93,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S5 S13 a redriven task keeps key, id and history, and is counted anew', async () => {
-    const { add, lease, settle, store, get, clock } = await setup(open)
     await add({ body: new Uint8Array(3), deadlineInMs: 5, marks: 2, phase: 9 })
     const before = await get(idOf(1))
     await settle(await lease(), releaseIn(0), { log: UNSENT })
@@ -118,7 +112,6 @@ export function controlRules(open: Open): void {
   })
 
   test('a redriven task is not parked, and no server asked it to wait', async () => {
-    const { add, lease, settle, store, get, clock } = await setup(open)
     await add({ orderKey: 'o' })
     await settle(await lease(), releaseIn(0, { park: true, serverMs: 9_000 }))
     await store.cancel(idOf(1), 'vetoed')
@@ -133,7 +126,6 @@ export function controlRules(open: Open): void {
   })
 
   test('a redriven task counts as enqueued anew', async () => {
-    const { add, store, claim } = await setup(open)
     await add({}, {})
     await store.cancel(idOf(1), 'vetoed')
     await store.redrive([idOf(1)], back)
@@ -141,7 +133,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S14 a task redriven twice is redriven once', async () => {
-    const { add, finish, store } = await setup(open)
     await add({}, { dueInMs: 5 })
     await finish(idOf(1), NOT_RETRYABLE)
     expect(await store.redrive([idOf(1), idOf(1), idOf(2), 'nobody'], back)).toEqual([
@@ -153,7 +144,6 @@ export function controlRules(open: Open): void {
   })
 
   test('those that go back are spaced, counted by those that do', async () => {
-    const { add, claim, settle, store, get, clock } = await setup(open)
     await add({}, {}, {})
     for (const { lease } of await claim()) await settle(lease, NOT_RETRYABLE)
     await store.redrive([idOf(2), 'nobody', idOf(1), idOf(3)], { ...back, spacingMs: 100 })
@@ -162,7 +152,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S8 a dead letter whose key has expired goes back only at the risk of a duplicate', async () => {
-    const { add, lease, settle, store, pass, get, clock } = await setup(open)
     await add({ policy: { policyId: 'p', keyTtlMs: 60_000, totalBudgetMs: 50_000 } })
     pass(1_000)
     const firstAt = clock.now()
@@ -181,7 +170,6 @@ export function controlRules(open: Open): void {
   })
 
   test('a dead letter that goes back still ends when its caller said, though its budget was over first', async () => {
-    const { add, store, clock, get, pass } = await setup(open)
     const policy = { policyId: 'p', keyTtlMs: 60_000, totalBudgetMs: 2_000 }
     const endsAt = clock.now() + 1_500
     await add({ policy, deadlineInMs: 1_000, ageMs: 1_000, expiresAfterMs: 2_500 })
@@ -193,7 +181,6 @@ export function controlRules(open: Open): void {
   })
 
   test('the first attempt of a task that was made with the call is at its call', async () => {
-    const { add, store, pass } = await setup(open)
     const policy = { policyId: 'p', keyTtlMs: 60_000, totalBudgetMs: 50_000 }
     await add(
       { policy, attemptNumber: 1, ageMs: 30_000, dueInMs: 1 },
@@ -206,7 +193,6 @@ export function controlRules(open: Open): void {
   })
 
   test('a redriven task takes the policy that has its name by now', async () => {
-    const { add, store, get, clock } = await setup(open)
     await add({}, { policy: { policyId: 'other', maxAttempts: 2 } })
     for (const n of [1, 2]) await store.cancel(idOf(n), 'vetoed')
     const policies = [{ policyId: 'default', maxAttempts: 9, totalBudgetMs: 500 }]
@@ -216,7 +202,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S19 a redriven task lines up behind its order', async () => {
-    const { add, store, get, claim } = await setup(open)
     await add({ orderKey: 'o' }, { orderKey: 'o' })
     await store.cancel(idOf(1), 'vetoed')
     await store.redrive([idOf(1)], back)
@@ -227,14 +212,12 @@ export function controlRules(open: Open): void {
   })
 
   test('flush makes due what waits for its curve, and says how many', async () => {
-    const { add, store, claim } = await setup(open)
     await add({}, { dueInMs: 5_000 }, { dueInMs: 5_000, origin: OTHER })
     expect([await store.flush(OTHER), await store.flush(), await store.flush()]).toEqual([1, 1, 0])
     expect(await claim()).toHaveLength(3)
   })
 
   test('flush makes all due, however many there are', async () => {
-    const { add, store, claim } = await setup(open)
     for (let n = 0; n < 6; n++) {
       const many = Array.from({ length: 100 }, (_, i) => ({
         dueInMs: 5_000 + i,
@@ -247,7 +230,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S9 flush keeps what a server asked for', async () => {
-    const { add, store, lease, settle, get, clock } = await setup(open)
     await add({}, { dueInMs: 5_000, serverMs: 3_000 }, { dueInMs: 3_000, serverMs: 3_000 })
     await settle(await lease(), retryIn(9_000, { serverMs: 4_000 }))
     expect(await store.flush()).toBe(2)
@@ -256,7 +238,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S19 flush leaves alone what is parked, in flight, or behind others', async () => {
-    const { add, store, claim, settle, get } = await setup(open)
     await add({}, {}, { orderKey: 'o', dueInMs: 5_000 }, { orderKey: 'o', dueInMs: 5_000 })
     const [first] = await claim()
     if (!first) throw new Error('two are due')
@@ -268,7 +249,6 @@ export function controlRules(open: Open): void {
   })
 
   test('unpark makes parked tasks due, of a lane or of a principal', async () => {
-    const { add, store, claim, settle, get } = await setup(open)
     await add({}, { origin: OTHER }, { principal: 'ann' }, { dueInMs: 9_000 })
     for (const principal of [null, 'ann']) {
       for (const { lease } of await claim({ principal })) await settle(lease, releaseIn(0, { park: true }))
@@ -280,7 +260,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S9 unpark keeps what a server asked for', async () => {
-    const { add, store, lease, settle, get, clock } = await setup(open)
     await add({})
     await settle(await lease(), releaseIn(0, { park: true, serverMs: 2_000 }))
     expect(await store.unpark?.({ principal: null })).toBe(1)
@@ -288,7 +267,6 @@ export function controlRules(open: Open): void {
   })
 
   test('a purge goes by its filter as it was checked: a property that is another one each time deletes no more', async () => {
-    const { add, store } = await setup(open)
     await add({}, {})
     let asked = 0
     const filter = Object.defineProperty({}, 'taskId', {
@@ -308,7 +286,6 @@ export function controlRules(open: Open): void {
     [{ status: 'CANCELLED', principal: 'ann' }, 1],
     [{ taskId: idOf(1), principal: 'ann' }, 0],
   ] as const)('purge of %o deletes %i', async ([filter, gone]) => {
-    const { add, store } = await setup(open)
     await add({ body: new Uint8Array(1) }, {}, { principal: 'ann' }, { principal: 'ann' })
     for (const n of [2, 4]) await store.cancel(idOf(n))
     const purge = () => (filter === 'all' ? store.purgeAll() : store.purge(filter))
@@ -332,7 +309,6 @@ export function controlRules(open: Open): void {
     [{ status: 'cancelled' }],
     [{ principal: 7 }],
   ])('purge of %o is refused, and deletes nothing', async ([filter]) => {
-    const { add, store } = await setup(open)
     await add({}, { principal: 'ann' })
     const refused = await store.purge(filter as never).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(Error)
@@ -341,7 +317,6 @@ export function controlRules(open: Open): void {
   })
 
   test('a filter of list and unpark that is undefined is refused: it is not all', async () => {
-    const { add, store } = await setup(open)
     await add({ principal: 'ann' })
     for (const filter of [
       { principal: undefined },
@@ -359,7 +334,6 @@ export function controlRules(open: Open): void {
   })
 
   test('S16 countsOf tells the part that is one principal’s', async () => {
-    const { add, store, claim, settle } = await setup(open)
     await add({ principal: 'ann' }, { principal: 'ann', origin: OTHER }, {}, { principal: 'ann' })
     const [first] = await claim({ principal: 'ann', limit: 1 })
     await settle(first?.lease as Lease, { kind: 'exhausted', reason: 'not_retryable' })

@@ -1,44 +1,40 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { RECORD_SCHEMA } from '../../../js/api/store.ts'
-import { idOf, idsOf, type Open, releaseIn, retryIn, SUCCEEDED, setup } from './kit.ts'
+import { idOf, idsOf, kitFor, type Open, releaseIn, retryIn, SUCCEEDED } from './kit.ts'
 
 /** The rules of tasks that are to run now, or later than they would. */
 export function dueRules(open: Open): void {
+  const { add, claim, clock, get, lease, pass, settle, store } = kitFor(open)
+  const test = testWhere(() => store.due)
   test('a task that waits is due when it is asked to be, earlier or later than it was', async () => {
-    const { store, add, claim, pass, get, clock } = await setup(open)
-    if (!store.due) return
     await add({ dueInMs: 5_000 }, {}, { dueInMs: 5_000 })
-    expect(await store.due([idOf(1), idOf(2)], 1_000)).toEqual(['due', 'due'])
+    expect(await store.due?.([idOf(1), idOf(2)], 1_000)).toEqual(['due', 'due'])
     expect((await get(idOf(2))).dueAt).toBe(clock.now() + 1_000)
     expect(await claim()).toEqual([])
     pass(1_000)
     expect(idsOf(await claim())).toEqual([idOf(1), idOf(2)])
-    expect(await store.due([idOf(3)], 0)).toEqual(['due'])
+    expect(await store.due?.([idOf(3)], 0)).toEqual(['due'])
     expect(idsOf(await claim())).toEqual([idOf(3)])
   })
 
   test('no wait that a server asked for gets shorter, and one may get longer', async () => {
-    const { store, add, lease, settle, claim, get, clock, pass } = await setup(open)
-    if (!store.due) return
     await add({})
     await settle(await lease(), retryIn(2_000, { serverMs: 2_000 }))
     const answeredAt = clock.now()
     pass(500)
-    expect(await store.due([idOf(1)], 0)).toEqual(['due'])
+    expect(await store.due?.([idOf(1)], 0)).toEqual(['due'])
     expect((await get(idOf(1))).dueAt).toBe(answeredAt + 2_000)
-    expect(await store.due([idOf(1)], 9_000)).toEqual(['due'])
+    expect(await store.due?.([idOf(1)], 9_000)).toEqual(['due'])
     expect((await get(idOf(1))).dueAt).toBe(answeredAt + 9_500)
-    expect(await store.due([idOf(1)], 10)).toEqual(['due'])
+    expect(await store.due?.([idOf(1)], 10)).toEqual(['due'])
     pass(1_500)
     expect(idsOf(await claim())).toEqual([idOf(1)])
   })
 
   test('a parked task goes on, and is not parked any more', async () => {
-    const { store, add, lease, settle, get, claim, pass } = await setup(open)
-    if (!store.due) return
     await add({})
     await settle(await lease(), releaseIn(0, { park: true }))
-    expect(await store.due([idOf(1)], 300)).toEqual(['due'])
+    expect(await store.due?.([idOf(1)], 300)).toEqual(['due'])
     expect((await get(idOf(1))).parked).toBe(false)
     expect(await store.unpark?.({})).toBe(store.unpark && 0)
     pass(300)
@@ -46,11 +42,9 @@ export function dueRules(open: Open): void {
   })
 
   test('S19 a task behind others of its order keeps its place, and is due as asked once it is its turn', async () => {
-    const { store, add, lease, settle, get, claim, clock, pass } = await setup(open)
-    if (!store.due) return
     await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o', dueInMs: 60_000 })
     const first = await lease()
-    expect(await store.due([idOf(2), idOf(3)], 1_000)).toEqual(['due', 'due'])
+    expect(await store.due?.([idOf(2), idOf(3)], 1_000)).toEqual(['due', 'due'])
     expect([(await get(idOf(2))).dueAt, (await get(idOf(3))).dueAt]).toEqual([null, null])
     const askedAt = clock.now()
     pass(400)
@@ -65,13 +59,11 @@ export function dueRules(open: Open): void {
   })
 
   test('gone is what is not here, ended, in flight or cannot be read; each is answered in order', async () => {
-    const { store, add, lease, claim } = await setup(open)
-    if (!store.due) return
     await add({})
     const { taskId } = await lease()
     await add({ dueInMs: 500 }, { schema: RECORD_SCHEMA + 1, dueInMs: 500 }, { dueInMs: 500 })
     await store.cancel(idOf(2))
-    expect(await store.due([taskId, idOf(4), 'nobody', idOf(2), idOf(3), idOf(4)], 0)).toEqual([
+    expect(await store.due?.([taskId, idOf(4), 'nobody', idOf(2), idOf(3), idOf(4)], 0)).toEqual([
       'gone',
       'due',
       'gone',
@@ -80,27 +72,24 @@ export function dueRules(open: Open): void {
       'due',
     ])
     expect(idsOf(await claim())).toEqual([idOf(4)])
-    expect(await store.due([], 0)).toEqual([])
+    expect(await store.due?.([], 0)).toEqual([])
   })
 
   test('what is due earlier than it was is told', async () => {
-    const { store, add } = await setup(open)
-    if (!store.due || !store.subscribe) return
+    if (!store.subscribe) return
     await add({ dueInMs: 500 })
     const heard: string[] = []
     store.subscribe(({ kind }) => heard.push(kind))
-    await store.due([idOf(1)], 100)
+    await store.due?.([idOf(1)], 100)
     expect(heard).toEqual(['due'])
-    await store.due([idOf(1)], 300)
+    await store.due?.([idOf(1)], 300)
     expect(heard).toEqual(['due'])
   })
 
   test.for([-1, Number.NaN, Number.POSITIVE_INFINITY, 0.5, '5'])('%o milliseconds are refused', async (inMs) => {
-    const { store, add, get } = await setup(open)
-    if (!store.due) return
     await add({ dueInMs: 500 })
     const before = await get(idOf(1))
-    await expect(store.due([idOf(1)], inMs as number)).rejects.toThrow(/due\.inMs: expected/)
+    await expect(store.due?.([idOf(1)], inMs as number)).rejects.toThrow(/due\.inMs: expected/)
     expect(await get(idOf(1))).toEqual(before)
   })
 }

@@ -4,6 +4,7 @@ import {
   claimOf,
   idOf,
   idsOf,
+  kitFor,
   LEASE_MS,
   NOT_RETRYABLE,
   newTask,
@@ -20,10 +21,10 @@ import {
 
 /** Who is taken, who is known, who is refused. */
 export function enqueueRules(open: Open): void {
+  const { add, claim, clock, enqueue, finish, get, pass, store, turn } = kitFor(open)
   const wish = { owner: 'runner', leaseMs: LEASE_MS }
 
   test('S1 an enqueued task is pending, as it was given', async () => {
-    const { store, clock, enqueue, get } = await setup(open)
     const body = new Uint8Array([1, 2, 3])
     const task = newTask(1, { body, dueInMs: 500, ageMs: 40, deadlineInMs: 9_000, deadlineReason: 'expired', marks: 5 })
     expect(await enqueue(task)).toEqual({ taskId: task.taskId, outcome: 'stored' })
@@ -44,13 +45,11 @@ export function enqueueRules(open: Open): void {
   })
 
   test('a deadline that is none stays none', async () => {
-    const { enqueue, get } = await setup(open)
     await enqueue(newTask(1, { deadlineInMs: Number.POSITIVE_INFINITY }))
     expect((await get(idOf(1))).deadlineAt).toBe(Number.POSITIVE_INFINITY)
   })
 
   test('S19 calls that are made while many are on their way come behind those of their order', async () => {
-    const { store, get } = await setup(open)
     const many = Array.from({ length: 128 }, (_, n) => newTask(n + 3))
     const calls = [store.enqueue(many), store.enqueue([newTask(1, { orderKey: 'a' })])]
     await null
@@ -60,7 +59,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('what was given and what is got are copies', async () => {
-    const { store, get } = await setup(open)
     const headers = { accept: 'text/plain' }
     const body = new Uint8Array([1])
     await store.enqueue([newTask(1, { headers, body })])
@@ -74,21 +72,18 @@ export function enqueueRules(open: Open): void {
   })
 
   test('S14 the same task twice is one, and the second is a duplicate', async () => {
-    const { store, enqueue } = await setup(open)
     await enqueue(newTask(1))
     expect(await enqueue(newTask(1, { fingerprint: 'another' }))).toEqual({ taskId: idOf(1), outcome: 'duplicate' })
     expect((await store.counts()).pending).toBe(1)
   })
 
   test('a task with a known key and the same request is a duplicate of it', async () => {
-    const { store, enqueue } = await setup(open)
     await enqueue(newTask(1, { idempotencyKey: 'k' }))
     expect(await enqueue(newTask(2, { idempotencyKey: 'k' }))).toEqual({ taskId: idOf(1), outcome: 'duplicate' })
     expect(await store.get(idOf(2))).toBeUndefined()
   })
 
   test('S6 a known key with another request is refused, and nothing changes', async () => {
-    const { store, enqueue, get } = await setup(open)
     await enqueue(newTask(1, { idempotencyKey: 'k' }))
     const [task, counts] = [await get(idOf(1)), await store.counts()]
     const outcome = await enqueue(newTask(2, { idempotencyKey: 'k', fingerprint: 'another' }))
@@ -97,7 +92,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('one key of two principals is two keys, and no key is no key', async () => {
-    const { add, store } = await setup(open)
     await add(
       { idempotencyKey: 'k' },
       { idempotencyKey: 'k', principal: 'ann' },
@@ -111,7 +105,6 @@ export function enqueueRules(open: Open): void {
     ['succeeded', SUCCEEDED],
     ['was given up', NOT_RETRYABLE],
   ] as const)('a task that %s keeps its key until it is purged', async ([, next]) => {
-    const { add, finish, enqueue, store } = await setup(open)
     await add({ idempotencyKey: 'k' })
     await finish(idOf(1), next)
     const again = newTask(2, { idempotencyKey: 'k' })
@@ -121,7 +114,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('a cancelled task gives its key up', async () => {
-    const { add, enqueue, store } = await setup(open)
     await add({ idempotencyKey: 'k' })
     await store.cancel(idOf(1))
     expect((await enqueue(newTask(2, { idempotencyKey: 'k', fingerprint: 'another' }))).outcome).toBe('stored')
@@ -187,7 +179,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('S17 no dead letter is deleted for their number alone', async () => {
-    const { add, store, turn } = await setup(open)
     await add(...Array.from({ length: 1_100 }, () => ({ dueInMs: 9_000 })))
     for (let n = 1; n <= 1_100; n++) await store.cancel(idOf(n), 'vetoed')
     for (let i = 0; i < 5; i++) expect((await turn()).trimmed).toBeUndefined()
@@ -202,7 +193,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('configure sets what may be kept from now on, and what is there stays', async () => {
-    const { add, enqueue, store } = await setup(open)
     if (!store.configure) return
     await add({}, {}, {})
     store.configure({ ...TERMS, capacity: 2 })
@@ -211,14 +201,12 @@ export function enqueueRules(open: Open): void {
   })
 
   test('with a lease, what may start now is claimed in the same step', async () => {
-    const { enqueue, get } = await setup(open)
     const lease = { taskId: idOf(1), token: 1, forMs: LEASE_MS }
     expect(await enqueue(newTask(1), wish)).toEqual({ taskId: idOf(1), outcome: 'stored', lease })
     expect(await get(idOf(1))).toMatchObject({ status: 'IN_FLIGHT', attemptNumber: 1, dueAt: null })
   })
 
   test('S14 an enqueue whose answer was lost gives the same owner the same lease, for what is left of it', async () => {
-    const { enqueue, pass, get } = await setup(open)
     await enqueue(newTask(1), wish)
     pass(1_000)
     const again = await enqueue(newTask(1), wish)
@@ -242,13 +230,11 @@ export function enqueueRules(open: Open): void {
     ['would pass the limit of its lane', {}, { perLane: 1 }],
     ['is behind another of its order', { orderKey: 'o' }, {}],
   ] as const)('S8 with a lease, a task that %s is stored without one', async ([, task, limits]) => {
-    const { enqueue } = await setup(open)
     expect((await enqueue(newTask(1, { orderKey: 'o' }), wish)).lease).toBeDefined()
     expect(await enqueue(newTask(2, task), { ...wish, ...limits })).toEqual({ taskId: idOf(2), outcome: 'stored' })
   })
 
   test('S9 with a lease, a task of a held lane waits', async () => {
-    const { enqueue, turn, pass } = await setup(open)
     const { lease } = await enqueue(newTask(1), wish)
     if (!lease) throw new Error('no lease')
     await turn({ settle: [settlementOf(lease, retryIn(0), { holdLaneForMs: 1_000 })] })
@@ -268,13 +254,11 @@ export function enqueueRules(open: Open): void {
     ['a priority that is no whole number', { priority: 0.5 }],
     ['no due time', { dueInMs: Number.NaN }],
   ])('S1 S20 what could not be read back is refused before it is stored: %s', async ([, task]) => {
-    const { store, enqueue } = await setup(open)
     await expect(enqueue(newTask(1, task))).rejects.toThrow(/^task\.[\w.]+: expected/)
     expect(await store.counts()).toEqual(ZERO)
   })
 
   test('S20 a record of a later version is not claimed, counted once, and not deleted', async () => {
-    const { add, turn, store, pass, claim } = await setup(open)
     await add({ schema: RECORD_SCHEMA + 1, deadlineInMs: 1_000 }, {})
     const first = await turn({ claim: claimOf() })
     expect([idsOf(first.claimed), first.unreadable]).toEqual([[idOf(2)], 1])
@@ -301,7 +285,6 @@ export function enqueueRules(open: Open): void {
     ['idempotencyKey', { idempotencyKey: 'a\u0000' }],
     ['home', { home: '\ud800' }],
   ])('S16 S19 a %s that some databases keep as another is refused, and nothing is stored', async ([, wrong]) => {
-    const { store } = await setup(open)
     await expect(store.enqueue([newTask(1), newTask(2, wrong)])).rejects.toThrow(
       /^task\.\w+: expected a well-formed string/,
     )
@@ -311,7 +294,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('S19 S20 one that was put aside behind others stays so when its turn comes, and keeps those behind it', async () => {
-    const { add, turn, pass, store, get } = await setup(open)
     await add({ orderKey: 'o', dueInMs: 9_000 }, { orderKey: 'o', deadlineInMs: 1_000, schema: RECORD_SCHEMA + 1 })
     await add({ orderKey: 'o' })
     pass(1_001)
@@ -324,7 +306,6 @@ export function enqueueRules(open: Open): void {
   })
 
   test('S20 one that passes its deadline unclaimed is put aside, not ended', async () => {
-    const { add, turn, pass, store } = await setup(open)
     await add({ schema: RECORD_SCHEMA + 1, deadlineInMs: 1_000, dueInMs: 5_000 })
     expect(await store.flush()).toBe(0)
     expect((await turn()).nextInMs).toBe(1_001)
@@ -339,7 +320,6 @@ export function enqueueRules(open: Open): void {
   ] as const)(
     'S2 S20 what was put aside when it was to be %s is counted, and its lane does not wait for it',
     async ([, given]) => {
-      const { add, turn, pass, store } = await setup(open)
       await add({ ...given, schema: RECORD_SCHEMA + 1 }, { origin: OTHER, dueInMs: 9_000 })
       const own = async () => (await store.countsOf?.(null)) ?? {}
       expect([(await turn()).lanes.length, await own()]).toEqual([2, { pending: 2, inFlight: 0, exhausted: 0 }])

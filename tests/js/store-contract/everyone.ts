@@ -6,6 +6,7 @@ import {
   claimOf,
   idOf,
   idsOf,
+  kitFor,
   LEASE_MS,
   newTask,
   type Open,
@@ -22,8 +23,8 @@ const other: Wanted = { origin: OTHER }
 
 /** The rules of a store in which the lanes of all principals stand in one line. */
 export function everyoneRules(open: Open): void {
+  const { add, claim, enqueue, pass, settle, store, turn } = kitFor(open)
   test('S16 it says that it is for everyone, and still after it was closed', async () => {
-    const { store, add, claim } = await setup(open)
     expect(store.everyone).toBe(true)
     await add(ann, {})
     await store.close()
@@ -31,7 +32,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('L4 S16 lanes of all principals and origins take turns, whosever claim it is', async () => {
-    const { add, claim } = await setup(open)
     await add(ann, ann, ann, bob, { ...ann, ...other }, { ...bob, ...other }, other)
     const seen: (readonly string[])[] = []
     for (const principal of [null, 'ann', 'bob', 'nobody', '', null, 'ann'])
@@ -40,7 +40,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('a turn shows the lanes of all, and when the next of any of them is due', async () => {
-    const { add, turn } = await setup(open)
     await add({ ...ann, dueInMs: 700 }, { ...bob, dueInMs: 300 }, { ...other, dueInMs: 500 })
     const { lanes, nextInMs } = await turn({ claim: claimOf({ principal: 'ann' }) })
     expect(lanes.map(({ lane }) => lane)).toEqual([laneName('bob', ORIGIN), OTHER, laneName('ann', ORIGIN)])
@@ -48,7 +47,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('a bound of 0 shuts all lanes of its origin, and nothing is asked for on their account', async () => {
-    const { add, turn } = await setup(open)
     await add(ann, bob, {}, { ...ann, ...other }, { ...bob, dueInMs: 100 }, { ...bob, ...other, dueInMs: 500 })
     const bounds = [{ lane: ORIGIN, max: 0 }]
     const { claimed, lanes, nextInMs, blockedByLimit } = await turn({ claim: claimOf({ bounds }) })
@@ -64,13 +62,11 @@ export function everyoneRules(open: Open): void {
   })
 
   test('a bound names an origin, and none of its lanes', async () => {
-    const { add, claim } = await setup(open)
     await add(ann, bob)
     expect(idsOf(await claim({ bounds: [{ lane: laneName('ann', ORIGIN), max: 0 }] }))).toEqual([idOf(1), idOf(2)])
   })
 
   test('the lanes of an origin share its bound: two of three lanes give one each, and more is not asked for', async () => {
-    const { add, turn } = await setup(open)
     await add(ann, ann, bob, bob, {}, {}, { ...ann, ...other })
     const bounds = [{ lane: ORIGIN, max: 2 }]
     const first = await turn({ claim: claimOf({ bounds }) })
@@ -83,7 +79,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('within the bound of an origin one lane may give all, and of less than that more is asked for', async () => {
-    const { add, turn } = await setup(open)
     await add(ann, ann, ann, { ...bob, dueInMs: 100 })
     const bounds = [{ lane: ORIGIN, max: 3 }]
     const first = await turn({ claim: claimOf({ bounds, limit: 2 }) })
@@ -93,7 +88,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('a limit of origins that no bound names: of each, over its lanes, no more than so', async () => {
-    const { add, claim } = await setup(open)
     await add(ann, bob, { ...ann, ...other }, { ...bob, ...other }, other)
     const bounds = [{ lane: ORIGIN, max: 2 }]
     expect(idsOf(await claim({ bounds, otherMax: 1 }))).toEqual([idOf(1), idOf(2), idOf(5)])
@@ -103,7 +97,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('where a server is to be tried out, of each of its lanes the task with the fewest attempts comes first', async () => {
-    const { add, claim } = await setup(open)
     await add(
       { ...ann, attemptNumber: 3 },
       { ...ann, attemptNumber: 1 },
@@ -120,7 +113,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('where retries cannot pay, only tasks without an attempt are taken of any lane of the origin', async () => {
-    const { add, turn } = await setup(open)
     await add({ ...ann, attemptNumber: 1 }, ann, bob, bob, { attemptNumber: 1 })
     const bounds = [{ lane: ORIGIN, max: 2, untried: true }] as const
     expect(idsOf((await turn({ claim: claimOf({ bounds }) })).claimed)).toEqual([idOf(2), idOf(3)])
@@ -129,7 +121,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('S7 perLane counts each lane by itself, and total all of them', async () => {
-    const { add, turn } = await setup(open)
     await add(ann, ann, bob, bob, {})
     const first = await turn({ claim: claimOf({ perLane: 1, total: 2 }) })
     expect([idsOf(first.claimed), first.blockedByLimit]).toEqual([[idOf(5), idOf(1)], true])
@@ -138,7 +129,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('a list names lanes, and their tasks are taken whosever they are', async () => {
-    const { add, claim, turn } = await setup(open)
     await add(ann, bob, bob, {})
     const lanes = [
       { lane: laneName('bob', ORIGIN), max: 1 },
@@ -150,14 +140,12 @@ export function everyoneRules(open: Open): void {
   })
 
   test('S7 an enqueue takes leases for any principal, no more than perLane in a lane', async () => {
-    const { store } = await setup(open)
     const tasks = [newTask(1, ann), newTask(2, ann), newTask(3, bob)]
     const outcomes = await store.enqueue(tasks, { owner: 'runner', leaseMs: LEASE_MS, perLane: 1 })
     expect(outcomes.map(({ lease }) => lease !== undefined)).toEqual([true, false, true])
   })
 
   test('S9 a hold is of its own lane, and the other lanes of the origin go on', async () => {
-    const { add, claim, settle, pass } = await setup(open)
     await add(ann, ann, bob, bob)
     const [first] = await claim({ limit: 1 })
     if (!first) throw new Error('one is due')
@@ -168,7 +156,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('S6 S19 keys and orders stay those of one principal', async () => {
-    const { store, add, enqueue, claim } = await setup(open)
     await add({ ...ann, idempotencyKey: 'k', orderKey: 'o' }, { ...bob, idempotencyKey: 'k', orderKey: 'o' })
     const again = await enqueue(newTask(3, { ...bob, idempotencyKey: 'k' }))
     expect(again).toEqual({ taskId: idOf(2), outcome: 'duplicate' })
@@ -182,7 +169,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('counts of a principal are its own, and so is what is purged or let go on', async () => {
-    const { store, add, claim, settle, turn } = await setup(open)
     await add(ann, { ...ann, ...other }, { ...ann, ...other }, bob, {})
     const [one, two, three] = await claim({ limit: 3 })
     if (!one || !two || !three) throw new Error('three are due')
@@ -204,7 +190,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('L4 many lanes of an origin that may be tried once do not keep another origin waiting', async () => {
-    const { add, turn, pass, settle } = await setup(open)
     await add(...Array.from({ length: 200 }, (_, n) => ({ principal: `p${n}` })), { ...ann, ...other, dueInMs: 1 })
     pass(1)
     const bounds = [{ lane: ORIGIN, max: 1 }]
@@ -220,7 +205,6 @@ export function everyoneRules(open: Open): void {
   const behind = Array.from({ length: 500 }, (_, n): Wanted => ({ principal: `p${n}`, origin: down[n % 5] as string }))
 
   test('L4 behind hundreds of lanes whose origins are shut those of open ones are found, in their order', async () => {
-    const { add, turn, pass, claim, settle } = await setup(open)
     await add({ ...ann, ...other }, ann, bob)
     const served = await claim()
     for (const { lease } of served) await settle(lease, retryIn(1))
@@ -234,7 +218,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('L4 so are those of many origins, as many as are asked for', async () => {
-    const { add, claim, turn } = await setup(open)
     const many = Array.from({ length: 150 }, (_, n): Wanted => ({ ...ann, origin: `https://up-${n}.test` }))
     await add(...behind, ...many)
     const first = await turn({ claim: claimOf({ bounds: shut, limit: 10 }) })
@@ -259,7 +242,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('S16 what is paused stays so behind them', async () => {
-    const { add, claim, store } = await setup(open)
     await add(...behind, { ...ann, ...other }, { ...bob, ...other }, { ...ann, origin: 'https://third.test' })
     await store.pauses?.put({ id: 'p', principal: 'ann', at: 0 })
     expect(idsOf(await claim({ bounds: shut }))).toEqual([idOf(502)])
@@ -268,7 +250,6 @@ export function everyoneRules(open: Open): void {
   })
 
   test('where only lanes that are shut come due, a turn asks for a look when one of them does at the earliest', async () => {
-    const { add, turn, pass } = await setup(open)
     await add(...behind.map((task, n): Wanted => ({ ...task, dueInMs: 10 + n })), { ...ann, dueInMs: 5_000 })
     for (let looks = 0; ; looks++) {
       const { claimed, nextInMs } = await turn({ claim: claimOf({ bounds: shut }) })
@@ -284,7 +265,6 @@ export function everyoneRules(open: Open): void {
   test.each([{}, { perPrincipal: 5 }])(
     'S16 countsOf tells the part of one principal, whether claims have limits or not: %o',
     async (limits) => {
-      const { add, store, claim, settle } = await setup(open)
       const laterOne = { principal: 'ann', schema: RECORD_SCHEMA + 1 }
       await add({ principal: 'ann', body: new Uint8Array(7) }, { principal: 'ann' }, {}, { principal: 'ann' }, laterOne)
       const claimed = await claim({ limit: 3, ...limits })

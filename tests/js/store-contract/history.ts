@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { LOG_LENGTH, NOTES_LENGTH, type TaskStore } from '../../../js/api/store.ts'
 import type { AttemptLog } from '../../../js/api/task.ts'
-import { claimOf, idOf, LEASE_MS, logOf, NOT_RETRYABLE, type Open, releaseIn, retryIn, setup, UNSENT } from './kit.ts'
+import { claimOf, idOf, kitFor, LEASE_MS, logOf, NOT_RETRYABLE, type Open, releaseIn, retryIn, UNSENT } from './kit.ts'
 
 const RISK = { spacingMs: 0, acceptDuplicateRisk: true }
 
 /** What a store keeps for people who ask what became of a task: its attempts, and all else that was decided. */
 export function historyRules(open: Open): void {
+  const { add, clock, lease, pass, settle, store, turn } = kitFor(open)
   const historyOf = async (store: TaskStore, n = 1) => (await store.history?.(idOf(n))) ?? []
   const kindsOf = (history: readonly AttemptLog[]) => history.map(({ kind = 'attempt' }) => kind)
 
   test('attempts and what never left stand in the order in which they came, as they were given', async () => {
-    const { add, lease, settle, store } = await setup(open)
     const before = logOf(idOf(1), { attemptNumber: 1, kind: 'retry', data: { delayMs: 5, curveMs: 4 } })
     await add({ attemptNumber: 1, log: [before] })
     const released = { ...UNSENT, kind: 'released', data: { cause: 'offline', counted: false } } as const
@@ -28,14 +28,12 @@ export function historyRules(open: Open): void {
   })
 
   test('what never left before the enqueue comes first', async () => {
-    const { add, lease, settle, store } = await setup(open)
     await add({ log: [logOf(idOf(1), UNSENT)] })
     await settle(await lease(), retryIn(0))
     expect(await historyOf(store)).toEqual([logOf(idOf(1), UNSENT), logOf(idOf(1))])
   })
 
   test('a settlement that does not count leaves no line', async () => {
-    const { add, lease, settle, store, pass } = await setup(open)
     await add({})
     const stale = await lease()
     await settle(stale, releaseIn(0), { log: UNSENT })
@@ -47,7 +45,6 @@ export function historyRules(open: Open): void {
   })
 
   test('the last hundred attempts and the last fifty notes are kept, and the order of what is left', async () => {
-    const { add, lease, settle, store } = await setup(open)
     const each = Math.max(LOG_LENGTH, NOTES_LENGTH) + 3
     // no policy allows so many attempts: most are made before the enqueue
     const before = each - 10
@@ -75,7 +72,6 @@ export function historyRules(open: Open): void {
   })
 
   test('L2 a lease that ran out leaves a line: nobody knows how that attempt ended', async () => {
-    const { add, lease, store, pass, turn, clock } = await setup(open)
     await add({})
     await lease()
     pass(LEASE_MS)
@@ -87,7 +83,6 @@ export function historyRules(open: Open): void {
   })
 
   test('a dead letter that goes back says so, between its old attempts and the new ones', async () => {
-    const { add, lease, settle, store } = await setup(open)
     await add({})
     await settle(await lease(), NOT_RETRYABLE, { log: { kind: 'exhausted', data: { reason: 'not_retryable' } } })
     await store.redrive([idOf(1)], RISK)
@@ -101,7 +96,6 @@ export function historyRules(open: Open): void {
     ['its deadline passed while it waited', { deadlineInMs: 5 }, 'exhausted', 'total_budget'],
     ['all its attempts were counted', { attemptNumber: 5 }, 'exhausted', 'max_attempts'],
   ] as const)('the store says of what it ends that %s', async ([, given, kind, reason]) => {
-    const { add, store, pass, turn, clock } = await setup(open)
     await add(given)
     pass(6)
     await turn({ claim: claimOf() })
@@ -113,7 +107,6 @@ export function historyRules(open: Open): void {
     ['outcome_unknown', { idempotencyKey: null }, false],
     [undefined, {}, true],
   ] as const)('of a lease that ran out and ends its task, too: %s', async ([reason, given, cancels]) => {
-    const { add, lease, store, pass, turn } = await setup(open)
     await add(given)
     await lease()
     if (cancels) await store.cancel(idOf(1))
@@ -125,7 +118,6 @@ export function historyRules(open: Open): void {
   })
 
   test('of a cancel, with its reason where it was given one', async () => {
-    const { add, store } = await setup(open)
     await add({}, {})
     await store.cancel(idOf(1))
     await store.cancel(idOf(2), 'wait_exceeded')
@@ -139,7 +131,6 @@ export function historyRules(open: Open): void {
     ['retry', ['retry', 'cancelled']],
     ['cancelled', ['cancelled']],
   ] as const)('of a cancel in flight once, where its attempt says %s', async ([kind, kinds]) => {
-    const { add, lease, settle, store } = await setup(open)
     await add({})
     const held = await lease()
     await store.cancel(idOf(1))
@@ -148,7 +139,6 @@ export function historyRules(open: Open): void {
   })
 
   test('it survives a close, and goes with the task', async () => {
-    const { add, lease, settle, store } = await setup(open)
     await add({})
     await settle(await lease(), releaseIn(0), { log: UNSENT })
     const before = await historyOf(store)

@@ -1,33 +1,21 @@
-import { expect, test } from 'vitest'
-import { claimOf, type Kit, newTask, type Open, ORIGIN, retryIn, SUCCEEDED, setup, TERMS } from './kit.ts'
+import { beforeEach, expect } from 'vitest'
+import { claimOf, kitFor, newTask, type Open, ORIGIN, retryIn, SUCCEEDED, TERMS, testWhere } from './kit.ts'
 
 const HOUR_MS = 3_600_000
 const MOST_MS = 2_000
 const LIMITED = { ...TERMS, maxLaneHoldMs: MOST_MS }
 
-interface HoldKit extends Kit {
-  /** The task of a call whose own attempt was told to wait. */
-  told(forMs: number): Promise<void>
-  heldForMs(): Promise<number | undefined>
-}
-
-async function held(open: Open): Promise<HoldKit | undefined> {
-  const kit = await setup(open)
-  if (!kit.store.configure) return undefined
-  kit.store.configure(LIMITED)
-  let n = 100
-  const told = async (forMs: number): Promise<void> => {
-    await kit.enqueue(newTask(++n, { dueInMs: HOUR_MS, holdLaneForMs: forMs }))
-  }
-  const heldForMs = async () => (await kit.turn()).lanes.find(({ lane }) => lane === ORIGIN)?.heldForMs
-  return { ...kit, told, heldForMs }
-}
-
 export function holdRules(open: Open): void {
+  const kit = kitFor(open)
+  const { add, claim, clock, lease, pass, settle, store, turn } = kit
+  const test = testWhere(() => store.configure)
+  beforeEach(() => store.configure?.(LIMITED))
+  let n = 100
+  /** The task of a call whose own attempt was told to wait. */
+  const told = (forMs: number) => kit.enqueue(newTask(++n, { dueInMs: HOUR_MS, holdLaneForMs: forMs }))
+  const heldForMs = async () => (await turn()).lanes.find(({ lane }) => lane === ORIGIN)?.heldForMs
+
   test('L1 a hold is limited to what it was configured to, an enqueue as well as a settlement', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { add, lease, settle, claim, told, heldForMs, pass } = kit
     await told(HOUR_MS)
     expect(await heldForMs()).toBe(MOST_MS)
     pass(MOST_MS)
@@ -41,9 +29,6 @@ export function holdRules(open: Open): void {
   })
 
   test('L1 renewed again and again a hold ends when its limit from its beginning says', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { add, told, turn, claim, pass } = kit
     await add({})
     for (let ms = 0; ms < MOST_MS; ms += 400) {
       await told(HOUR_MS)
@@ -56,9 +41,6 @@ export function holdRules(open: Open): void {
   })
 
   test('a shorter wait may be followed by a longer one, up to the limit', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { told, heldForMs, pass } = kit
     await told(500)
     expect(await heldForMs()).toBe(500)
     pass(499)
@@ -70,9 +52,6 @@ export function holdRules(open: Open): void {
   })
 
   test('L1 after a hold none begins for a second, so that those who waited have their turn', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { add, told, heldForMs, claim, pass } = kit
     await add({})
     await told(HOUR_MS)
     for (let ms = 0; ms < 1_000; ms += 333) {
@@ -87,9 +66,6 @@ export function holdRules(open: Open): void {
   })
 
   test('a lane that was served since its hold may be held again at once', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { add, told, heldForMs, lease, settle, pass } = kit
     await add({})
     await told(HOUR_MS)
     pass(MOST_MS)
@@ -99,9 +75,6 @@ export function holdRules(open: Open): void {
   })
 
   test('a lane whose last task is gone is not held anew any sooner', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { told, heldForMs, store, turn, pass } = kit
     await told(HOUR_MS)
     pass(MOST_MS)
     await store.purgeAll()
@@ -116,9 +89,6 @@ export function holdRules(open: Open): void {
   })
 
   test('no limit worth a millisecond: nothing is held', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { store, told, heldForMs } = kit
     store.configure?.({ ...TERMS, maxLaneHoldMs: 0 })
     await told(HOUR_MS)
     expect(await heldForMs()).toBe(0)
@@ -128,9 +98,6 @@ export function holdRules(open: Open): void {
   })
 
   test('L1 the limit of a hold goes along with a clock that is set back', async () => {
-    const kit = await held(open)
-    if (!kit) return
-    const { told, heldForMs, clock, pass } = kit
     await told(500)
     pass(400)
     expect(await heldForMs()).toBe(100)

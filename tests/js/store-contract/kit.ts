@@ -1,5 +1,5 @@
 // What the tests of the store contract share: a store on a clock that stands still, tasks, and the words for a step.
-import { expect, onTestFinished } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import {
   type Claim,
   type Enqueued,
@@ -147,6 +147,46 @@ export async function setup(open: Open, terms: Partial<StoreTerms> = {}): Promis
     },
   }
   return kit
+}
+
+/** What `of` gives by now, whenever a property of it is asked for. */
+export const partOf = <T extends object>(of: () => T): T =>
+  new Proxy({} as T, {
+    get(_, name) {
+      const value: unknown = Reflect.get(of(), name)
+      return typeof value === 'function' ? value.bind(of()) : value
+    },
+  })
+
+/** A kit for the rules of a suite: each of them has a store of its own. */
+export function kitFor(open: Open, terms: Partial<StoreTerms> = {}): Kit {
+  let kit: Kit
+  beforeEach(async () => {
+    kit = await setup(open, terms)
+  })
+  return {
+    store: partOf(() => kit.store),
+    clock: partOf(() => kit.clock),
+    pass: (ms) => kit.pass(ms),
+    add: (...given) => kit.add(...given),
+    enqueue: (...given) => kit.enqueue(...given),
+    turn: (step) => kit.turn(step),
+    claim: (...given) => kit.claim(...given),
+    lease: () => kit.lease(),
+    settle: (...given) => kit.settle(...given),
+    get: (taskId) => kit.get(taskId),
+    finish: (...given) => kit.finish(...given),
+  }
+}
+
+/** `test` of a part that only some stores have: one without it keeps the rule. */
+export function testWhere(has: () => unknown) {
+  const plain = (title: string, body: () => Promise<void>) => test(title, async () => (has() ? body() : undefined))
+  const each =
+    <Row>(rows: readonly Row[]) =>
+    (title: string, body: (row: Row) => Promise<void>) =>
+      test.for(rows)(title, async (row) => (has() ? body(row) : undefined))
+  return Object.assign(plain, { for: each })
 }
 
 /** Lanes of one principal, and of another. */

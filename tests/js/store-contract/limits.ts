@@ -6,6 +6,7 @@ import {
   bob,
   claimOf,
   idOf,
+  kitFor,
   LEASE_MS,
   look,
   newTask,
@@ -28,8 +29,8 @@ const atOnce = (concurrency: number, sharedBy?: OriginLimit['sharedBy']): Partia
 
 /** The rules of how much may be in flight of an origin, and of a principal. */
 export function limitRules(open: Open, pair?: Pair): void {
+  const kit = kitFor(open)
   test('S7 no more of a lane is in flight than the limit of its origin, and what waits for that is blocked', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, ann, bob, annElsewhere, annElsewhere)
     const first = await look(kit, atOnce(2))
     expect(first).toMatchObject({ ids: [1, 4, 5, 2, 6].map(idOf), blockedByLimit: true, nextInMs: LEASE_MS })
@@ -39,7 +40,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 the lower of `perLane` and the limit counts', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, ann)
     expect((await look(kit, { ...atOnce(2), perLane: 1 })).ids).toEqual([idOf(1)])
     expect((await look(kit, { ...atOnce(2), perLane: 3 })).ids).toEqual([idOf(2)])
@@ -47,7 +47,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 L4 an origin that shares its limit has no more in flight over all of its lanes, and others go on', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, bob, {}, annElsewhere, annElsewhere)
     const first = await look(kit, atOnce(2, 'origin'))
     expect(first).toMatchObject({ ids: [4, 1, 5, 6].map(idOf), blockedByLimit: true, nextInMs: LEASE_MS })
@@ -62,7 +61,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 no more of a principal is in flight than it may have, over all of its lanes, and others go on', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, annElsewhere, annElsewhere, { ...ann, origin: 'https://third.test' }, bob, bob, bob, {})
     const first = await look(kit, { perPrincipal: 2 })
     expect(first).toMatchObject({ ids: [9, 1, 6, 7, 3].map(idOf), blockedByLimit: true, nextInMs: LEASE_MS })
@@ -75,7 +73,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 L4 a principal leaves places for others: it has fewer than `perFree` times those that are free beside one', async () => {
-    const kit = await setup(open)
     await kit.add(...Array.from({ length: 20 }, (_, n): Wanted => ({ ...ann, origin: `https://a${10 + n}.test` })))
     const claim: Partial<Claim> = { total: 10, perFree: 4, limit: 50 }
     const first = await look(kit, claim)
@@ -112,7 +109,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 L4 two principals at once leave places for a third', async () => {
-    const kit = await setup(open)
     const elsewhere = (principal: string) => (_: unknown, n: number) => ({
       principal,
       origin: `https://${principal}${n}.test`,
@@ -136,7 +132,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 L4 a lane leaves room at its origin: with half of `perLane` much, and with a quarter the last of it', async () => {
-    const kit = await setup(open)
     const at = (max: number): Partial<Claim> => ({
       perFree: 4,
       perLane: 20,
@@ -160,7 +155,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 an origin that has little room gives it to a lane that is alone', async () => {
-    const kit = await setup(open)
     await kit.add(...Array.from({ length: 30 }, () => ann))
     for (const [max, count] of [
       [1, 1],
@@ -192,7 +186,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 the lower of `perFree` and `perPrincipal` counts', async () => {
-    const kit = await setup(open)
     await kit.add(...Array.from({ length: 12 }, (_, n): Wanted => ({ ...ann, origin: `https://a${n}.test` })))
     expect((await look(kit, { total: 100, perFree: 4, perPrincipal: 6, limit: 50 })).ids.length).toBe(6)
     expect((await look(kit, { total: 10, perFree: 4, perPrincipal: 9, limit: 50 })).ids.length).toBe(2)
@@ -200,7 +193,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S16 no principal and the one of no letters are two, and so are those whose names begin alike', async () => {
-    const kit = await setup(open)
     const all = [null, '', ' ', 'a', 'a b', 'a '].map((principal): Wanted => ({ principal }))
     await kit.add(...all, ...all)
     expect([...(await look(kit, { perPrincipal: 1 })).ids].sort()).toEqual(all.map((_, i) => idOf(i + 1)))
@@ -208,7 +200,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('a lease that an enqueue has given counts, and so does one that was taken back no more', async () => {
-    const kit = await setup(open)
     await kit.enqueue(newTask(101, ann), { owner: 'runner', leaseMs: 1_000 })
     await kit.add(annElsewhere)
     expect(await look(kit, { perPrincipal: 1 })).toMatchObject({ ids: [], blockedByLimit: true, nextInMs: 1_000 })
@@ -220,7 +211,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('what waits for a token too is not blocked, and what waits for one with room is not late', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann)
     const limits: OriginLimit[] = [{ origins: ORIGIN, concurrency: 1, perSecond: 1 }]
     const first = await look(kit, { limits })
@@ -232,7 +222,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('a list of lanes is held to the limits too', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, bob, bob)
     const lanes = [laneName('ann', ORIGIN), laneName('bob', ORIGIN)].map((lane) => ({ lane, max: 9 }))
     expect((await look(kit, { lanes, ...atOnce(3, 'origin') })).ids).toEqual([1, 3, 2].map(idOf))
@@ -241,7 +230,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('bounds and pauses come first: what they keep back is not blocked, whatever else does', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, bob)
     expect((await look(kit, { ...atOnce(1, 'origin') })).ids).toEqual([idOf(1)])
     const shut = await look(kit, { ...atOnce(1, 'origin'), bounds: [{ lane: ORIGIN, max: 0 }] })
@@ -254,7 +242,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('L4 fifty principals that take all they may leave a place of 200 for one that has none', async () => {
-    const kit = await setup(open)
     const names = Array.from({ length: 50 }, (_, n) => `p${n}`)
     await kit.add(...names.flatMap((principal) => Array.from({ length: 6 }, (): Wanted => ({ principal }))))
     const claim: Partial<Claim> = { total: 200, perFree: 4, limit: 50 }
@@ -332,8 +319,8 @@ export function limitRules(open: Open, pair?: Pair): void {
 
 /** Stores that are not for everyone. */
 export function unlimitedRules(open: Open): void {
+  const kit = kitFor(open)
   test('in a store of own lines limits of origins and principals have no say', async () => {
-    const kit = await setup(open)
     await kit.add({}, {}, {})
     const limits: OriginLimit[] = [{ origins: ORIGIN, perSecond: 1, concurrency: 1 }]
     expect(await look(kit, { limits, perPrincipal: 1, perFree: 1, total: 4 })).toMatchObject({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LIST_LOOKED_AT, type TaskStore } from '../../../js/api/store.ts'
-import { idOf, type Kit, many, type Open, OTHER, setup, type Wanted } from './kit.ts'
+import { idOf, type Kit, kitFor, many, type Open, OTHER, type Wanted } from './kit.ts'
 
 type Filter = Omit<Parameters<TaskStore['list']>[0], 'limit' | 'cursor'>
 
@@ -40,6 +40,8 @@ async function twelve({ add, store, claim, turn, settle }: Kit): Promise<void> {
 
 /** The rules of the order and the filters of a list. */
 export function listRules(open: Open): void {
+  const kit = kitFor(open)
+  const { add, store } = kit
   test.for([
     [{}],
     [{ status: 'PENDING' }],
@@ -51,7 +53,6 @@ export function listRules(open: Open): void {
     [{ from: idOf(3), to: idOf(10) }],
     [{ active: true, policyId: 'fast', from: idOf(2) }],
   ] as const)('a falling list of %o is the rising one from its end, page by page', async ([filter]) => {
-    const kit = await setup(open)
     await twelve(kit)
     const rising = await allIds(kit.store, filter, 3)
     expect(rising.length).toBeGreaterThan(1)
@@ -63,7 +64,6 @@ export function listRules(open: Open): void {
   })
 
   test('a falling list goes on below its cursor, whatever has come since', async () => {
-    const { add, store } = await setup(open)
     await add({}, {}, {}, {})
     const first = await store.list({ order: 'falling', limit: 2 })
     expect([first.tasks.map(({ taskId }) => taskId), first.cursor]).toEqual([[idOf(4), idOf(3)], idOf(3)])
@@ -82,7 +82,6 @@ export function listRules(open: Open): void {
     [{ from: idOf(9) }, []],
     [{ from: '', to: 'zzz' }, [1, 2, 3, 4, 5]],
   ] as const)('from is the first of a list, and to the first that is not in it: %o', async ([filter, expected]) => {
-    const { add, store } = await setup(open)
     await add({}, {}, {}, {}, {})
     for (const limit of [1, 9]) {
       expect(await allIds(store, filter, limit)).toEqual(expected.map(idOf))
@@ -92,7 +91,6 @@ export function listRules(open: Open): void {
   })
 
   test('a cursor counts within the bounds, in either order', async () => {
-    const { add, store } = await setup(open)
     await add({}, {}, {}, {}, {})
     const idsIn = async (filter: Filter & { readonly cursor: string }) =>
       (await store.list({ ...filter, limit: 9 })).tasks.map(({ taskId }) => taskId)
@@ -116,13 +114,11 @@ export function listRules(open: Open): void {
     [{ reason: 'vetoed', policyId: 'slow' }, []],
     [{ reason: 'max_attempts' }, []],
   ] as const)('a list of %o has %o', async ([filter, expected]) => {
-    const kit = await setup(open)
     await twelve(kit)
     expect(await allIds(kit.store, filter, 2)).toEqual(expected.map(idOf))
   })
 
   test('a list by key has the tasks that were cancelled under it too, of whichever principal, and no other key', async () => {
-    const { add, store } = await setup(open)
     await add({ idempotencyKey: 'k' }, { idempotencyKey: 'other' })
     await store.cancel(idOf(1))
     await add(
@@ -159,7 +155,6 @@ export function listRules(open: Open): void {
     ['é\\', [3]],
     ['fast', []],
   ] as const)('the tag %s is found as it was given, and in no other part of a task', async ([tag, expected]) => {
-    const { add, store } = await setup(open)
     await add(
       { tags: ['a', 'b c'] },
       { tags: ['a'] },
@@ -171,7 +166,6 @@ export function listRules(open: Open): void {
   })
 
   test('a redriven task has no reason, and the policy that it was redriven with', async () => {
-    const kit = await setup(open)
     await twelve(kit)
     const { store } = kit
     await store.redrive([idOf(1)], { spacingMs: 0, acceptDuplicateRisk: true })
@@ -183,7 +177,6 @@ export function listRules(open: Open): void {
     [{ policyId: 'rare' }, { policy: policy('rare') }],
     [{ tags: ['rare'] }, { tags: ['rare'] }],
   ])('%o is looked for page by page, and a page that has found nothing yet goes on', async ([filter, rare]) => {
-    const { add, store } = await setup(open)
     const total = LIST_LOOKED_AT + 200
     const isRare = (i: number) => i % 500 === 499 || i === 0 || i === total - 1
     await add(...many(total, (i) => (isRare(i) ? (rare as Wanted) : {})))
@@ -196,12 +189,10 @@ export function listRules(open: Open): void {
     ...['status', 'active', 'tags', 'principal', 'idempotencyKey', 'origin'],
     ...['policyId', 'reason', 'from', 'to', 'order'],
   ])('a list by %s, which was left undefined, is refused', async (name) => {
-    const { store } = await setup(open)
     await expect(store.list({ limit: 9, [name]: undefined })).rejects.toThrow(TypeError)
   })
 
   test('an order that there is not is refused', async () => {
-    const { store } = await setup(open)
     await expect(store.list({ limit: 9, order: 'desc' as never })).rejects.toThrow(/list\.order: expected/)
   })
 }

@@ -1,6 +1,21 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { laneName, type Pause, type TaskStore } from '../../../js/api/store.ts'
-import { claimOf, idOf, idsOf, LEASE_MS, newTask, type Open, ORIGIN, OTHER, retryIn, SUCCEEDED, setup } from './kit.ts'
+import {
+  claimOf,
+  idOf,
+  idsOf,
+  kitFor,
+  LEASE_MS,
+  newTask,
+  type Open,
+  ORIGIN,
+  OTHER,
+  partOf,
+  retryIn,
+  SUCCEEDED,
+  setup,
+  testWhere,
+} from './kit.ts'
 import { openPair, type Pair } from './registry.ts'
 
 const pauseOf = (scope: Omit<Pause, 'id' | 'at'> = {}, id = 'p'): Pause => ({ id, at: 1_000, ...scope })
@@ -15,6 +30,9 @@ const EACH = [
 
 /** The rules of scopes that stand still for all processes. */
 export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
+  const { add, claim, lease, pass, settle, store, turn } = kitFor(open)
+  const pauses = partOf(() => store.pauses as NonNullable<TaskStore['pauses']>)
+  const test = testWhere(() => store.pauses)
   const scopes = [
     [{ origin: ORIGIN }, [3, 4]],
     [{ principal: 'ann' }, [2, 4]],
@@ -29,19 +47,16 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   test.for(scopes)('S7 a pause of %o leaves %o to be claimed, in a store for everyone too', async ([scope, left]) => {
     for (const made of everyone ? [open, everyone] : [open]) {
       const { store, add, claim } = await setup(made)
-      if (!store.pauses) return
       await add(...EACH)
-      await store.pauses.put(pauseOf(scope))
+      await store.pauses?.put(pauseOf(scope))
       const claimed = [...(await claim({ principal: 'ann' })), ...(await claim())]
       expect(idsOf(claimed).toSorted()).toEqual(left.map(idOf))
     }
   })
 
   test('S7 a pause holds for a list of lanes too, and beside the bounds of a claim', async () => {
-    const { store, add, claim, turn } = await setup(open)
-    if (!store.pauses) return
     await add({}, {}, { origin: OTHER })
-    await store.pauses.put(pauseOf({ origin: ORIGIN }))
+    await pauses.put(pauseOf({ origin: ORIGIN }))
     const lanes = [ORIGIN, OTHER].map((lane) => ({ lane, max: 9 }))
     const listed = await turn({ claim: claimOf({ lanes, limit: 0 }) })
     expect(listed.lanes.map(({ lane }) => lane)).toEqual([OTHER])
@@ -51,25 +66,21 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   })
 
   test('what is due in a paused lane asks for no turn and is kept back by no limit; what is due elsewhere is', async () => {
-    const { store, add, turn, pass } = await setup(open)
-    if (!store.pauses) return
     await add({}, { dueInMs: 100 }, { origin: OTHER, dueInMs: 700 })
-    await store.pauses.put(pauseOf({ origin: ORIGIN }))
+    await pauses.put(pauseOf({ origin: ORIGIN }))
     for (const total of [1_000, 0]) {
       const { claimed, nextInMs, blockedByLimit, lanes } = await turn({ claim: claimOf({ total }) })
       expect([claimed, nextInMs, blockedByLimit]).toEqual([[], 700, false])
       expect(lanes.map(({ lane }) => lane)).toEqual([OTHER])
     }
     pass(100)
-    await store.pauses.put(pauseOf({}, 'q'))
+    await pauses.put(pauseOf({}, 'q'))
     expect((await turn({ claim: claimOf() })).nextInMs).toBe(86_400_000 + 1 - 100)
   })
 
   test('lanes that are paused are shown in a turn without a claim, and deadlines go on', async () => {
-    const { store, add, turn, pass } = await setup(open)
-    if (!store.pauses) return
     await add({ deadlineInMs: 50 }, {})
-    await store.pauses.put(pauseOf())
+    await pauses.put(pauseOf())
     pass(51)
     const { lanes, ended, nextInMs } = await turn()
     expect(lanes).toMatchObject([{ lane: ORIGIN, pending: 1, nextInMs: 0 }])
@@ -77,25 +88,21 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   })
 
   test('what is in flight ends, and waits then as all else does', async () => {
-    const { store, add, lease, settle, claim, turn } = await setup(open)
-    if (!store.pauses) return
     await add({}, { dueInMs: 10 })
     const held = await lease()
-    await store.pauses.put(pauseOf({ origin: ORIGIN }))
+    await pauses.put(pauseOf({ origin: ORIGIN }))
     const renewed = await turn({ renew: [{ ...held, forMs: 5_000 }], claim: claimOf() })
     expect([renewed.renewed, renewed.nextInMs]).toEqual([['renewed'], 5_000])
     expect(await settle(held, retryIn(0))).toBe('applied')
     expect(await claim()).toEqual([])
-    await store.pauses.lift('p')
+    await pauses.lift('p')
     const [again] = await claim()
     expect(again?.task.taskId).toBe(idOf(1))
     if (again) expect(await settle(again.lease, SUCCEEDED)).toBe('applied')
   })
 
   test('an enqueue stores what is paused without a lease, and says that something is due', async () => {
-    const { store } = await setup(open)
-    if (!store.pauses) return
-    await store.pauses.put(pauseOf({ principal: 'ann' }))
+    await pauses.put(pauseOf({ principal: 'ann' }))
     const heard: string[] = []
     store.subscribe?.(({ kind, taskId }) => heard.push(taskId ? `${kind} ${taskId}` : kind))
     const wish = { owner: 'runner', leaseMs: LEASE_MS }
@@ -109,9 +116,6 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   })
 
   test('of several pauses each holds until it is lifted, which is told as due', async () => {
-    const { store, add, claim } = await setup(open)
-    const { pauses } = store
-    if (!pauses) return
     await add({})
     await pauses.put(pauseOf({}, 'b'))
     await pauses.put(pauseOf({ origin: ORIGIN }, 'a'))
@@ -128,9 +132,6 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   })
 
   test('pauses are listed by id as they were put, and one with an id that is there replaces it', async () => {
-    const { store, add, claim } = await setup(open)
-    const { pauses } = store
-    if (!pauses) return
     await add({}, { origin: OTHER })
     const one = { id: 'b', origin: ORIGIN, principal: null, reason: 'a sale', at: 17 }
     await pauses.put(one)
@@ -146,9 +147,6 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   })
 
   test('S12 a pause of a part that was left undefined is refused: it may have been meant to be less', async () => {
-    const { store } = await setup(open)
-    const { pauses } = store
-    if (!pauses) return
     for (const wrong of [
       { origin: undefined },
       { principal: undefined },
@@ -186,9 +184,8 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   test('S9 a hold that ends and a lane that is served while others are paused keep their turns', async () => {
     if (!everyone) return
     const { store, add, claim, turn, pass, settle } = await setup(everyone)
-    if (!store.pauses) return
     await add({ principal: 'ann' }, { principal: 'bob' }, { principal: 'bob' }, { origin: OTHER })
-    await store.pauses.put(pauseOf({ principal: 'ann' }))
+    await store.pauses?.put(pauseOf({ principal: 'ann' }))
     const [first] = await claim({ limit: 1 })
     expect(first?.task.taskId).toBe(idOf(2))
     if (first) await settle(first.lease, retryIn(60_000), { holdLaneForMs: 1_000 })
@@ -196,7 +193,7 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
     expect((await turn({ claim: claimOf() })).nextInMs).toBe(1_000)
     pass(1_000)
     expect(idsOf(await claim())).toEqual([idOf(3)])
-    await store.pauses.lift('p')
+    await store.pauses?.lift('p')
     const { claimed, lanes } = await turn({ claim: claimOf() })
     expect(idsOf(claimed)).toEqual([idOf(1)])
     expect(lanes.map(({ lane }) => lane)).toContain(laneName('ann', ORIGIN))

@@ -5,6 +5,7 @@ import {
   annElsewhere,
   bob,
   idOf,
+  kitFor,
   LEASE_MS,
   look,
   newTask,
@@ -27,8 +28,8 @@ const limited = (given: Partial<OriginLimit>, more: Partial<Claim> = {}): Partia
 
 /** The rules of tokens. */
 export function rateRules(open: Open, _pair?: Pair): void {
+  const kit = kitFor(open)
   test('S7 a lane gives its burst at once, then a lease for each token; it waits as if it were held', async () => {
-    const kit = await setup(open)
     await kit.add(...times(6, ann))
     const claim = limited({ perSecond: 10, burst: 3 })
     const first = await look(kit, claim)
@@ -45,7 +46,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('each lane has tokens of its own, where the origin does not share them', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, bob, bob, annElsewhere, annElsewhere, {})
     expect(await look(kit, limited({ perSecond: 1 }))).toMatchObject({
       ids: [7, 1, 3, 5, 6].map(idOf),
@@ -55,7 +55,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('S7 L4 where they are shared, all lanes of the origin wait for one token, and those of others do not', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, bob, bob, annElsewhere, annElsewhere, {})
     const claim = limited({ perSecond: 10, burst: 2, sharedBy: 'origin' })
     expect(await look(kit, claim)).toMatchObject({
@@ -74,7 +73,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('a token that was taken is not given back, with an attempt that never left or with one that is given up', async () => {
-    const kit = await setup(open)
     await kit.add(...times(3, ann))
     const claim = limited({ perSecond: 1 })
     const { claimed } = await look(kit, claim)
@@ -91,7 +89,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('S9 of a hold and a token the later counts, and a task is not due earlier for either', async () => {
-    const kit = await setup(open)
     await kit.add(ann, ann, { ...ann, dueInMs: 5_000 })
     const claim = limited({ perSecond: 0.5 })
     const [one] = (await look(kit, claim)).claimed
@@ -112,7 +109,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('a lane that waits for its token is held for every claim and for an enqueue, whose own lease takes none', async () => {
-    const kit = await setup(open)
     const wish = { owner: 'runner', leaseMs: LEASE_MS }
     expect((await kit.enqueue(newTask(101, ann), wish)).lease).toBeDefined()
     await kit.add(ann, ann)
@@ -127,7 +123,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('the token of an origin is a matter of claims whose limit it shares: others do not look at it', async () => {
-    const kit = await setup(open)
     await kit.add(...times(6, ann))
     const claim = limited({ perSecond: 1, sharedBy: 'origin' })
     expect((await look(kit, claim)).ids).toEqual([idOf(1)])
@@ -143,7 +138,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('of the limits that fit an origin the most exact holds alone: it, then the longest host, at its own port and scheme', async () => {
-    const kit = await setup(open)
     const origins = [
       ...['https://a.b.test', 'https://x.a.b.test', 'https://y.z.b.test', 'https://b.test', 'https://c.test'],
       ...['https://ab.test', 'http://a.b.test', 'https://a.b.test:8443', 'https://a.b.test.other'],
@@ -172,7 +166,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('hosts below one share the tokens of their own origin, and not of each other', async () => {
-    const kit = await setup(open)
     const limits: OriginLimit[] = [{ origins: 'https://*.test', perSecond: 1, sharedBy: 'origin' }]
     await kit.add(ann, bob, annElsewhere, { ...bob, origin: OTHER })
     expect((await look(kit, { limits })).ids).toEqual([1, 3].map(idOf))
@@ -194,7 +187,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
     ['sharedBy', { origins: ORIGIN, sharedBy: 'all' as never }],
     ['perMinute', { origins: ORIGIN, perMinute: 1 } as never],
   ])('a limit whose %s is not sound is refused, and nothing is claimed', async ([name, limit]) => {
-    const kit = await setup(open)
     await kit.add({})
     await expect(kit.claim({ limits: [limit] })).rejects.toThrow(new RegExp(`^claim\\.limits\\.${name}: `))
     expect((await kit.store.counts()).inFlight).toBe(0)
@@ -202,7 +194,6 @@ export function rateRules(open: Open, _pair?: Pair): void {
 
   test('S7 tokens outlive the tasks of a lane, a store that is closed, and a clock that falls back', async () => {
     for (const sharedBy of ['lane', 'origin'] as const) {
-      const kit = await setup(open)
       const claim = limited({ perSecond: 0.1, burst: 2, sharedBy })
       await kit.add(...times(2, ann))
       for (const { lease } of (await look(kit, claim)).claimed) await kit.settle(lease, SUCCEEDED)
@@ -226,14 +217,12 @@ export function rateRules(open: Open, _pair?: Pair): void {
   })
 
   test('what no attempt of the queue has taken a token of is as it was before there were limits', async () => {
-    const kit = await setup(open)
     await kit.add(ann, { ...ann, dueInMs: 700 })
     const claim = limited({ concurrency: 9 })
     expect(await look(kit, claim)).toMatchObject({ ids: [idOf(1)], nextInMs: 700, blockedByLimit: false })
   })
 
   test('where the rate has become another, the next token comes as it was said, and the one after it by the new rate', async () => {
-    const kit = await setup(open)
     await kit.add(...times(9, ann))
     expect((await look(kit, limited({ perSecond: 100, burst: 5 }))).ids.length).toBe(5)
     expect(await look(kit, limited({ perSecond: 1 }))).toMatchObject({ ids: [], nextInMs: 10 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LOG_LENGTH } from '../../../js/api/store.ts'
-import { claimOf, idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT, ZERO } from './kit.ts'
+import { claimOf, idOf, kitFor, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, UNSENT, ZERO } from './kit.ts'
 
 /** What can be looked up, and what outlives a close. */
 /** No policy allows more attempts than are logged: some are made before the enqueue. */
@@ -9,8 +9,8 @@ const BEFORE = 60
 const logsUpTo = (last: number) => Array.from({ length: last }, (_, i) => logOf(idOf(1), { attemptNumber: i + 1 }))
 
 export function readRules(open: Open): void {
+  const { add, claim, finish, get, lease, pass, settle, store, turn } = kitFor(open)
   test('what is not here is undefined', async () => {
-    const { store } = await setup(open)
     expect([await store.get('nobody'), await store.body('nobody'), await store.find('nothing')]).toEqual([
       undefined,
       undefined,
@@ -20,13 +20,11 @@ export function readRules(open: Open): void {
   })
 
   test('a task without a body has none', async () => {
-    const { add, store, get } = await setup(open)
     await add({})
     expect([await store.body(idOf(1)), (await get(idOf(1))).bodyBytes]).toEqual([undefined, 0])
   })
 
   test('a body that comes with its task is its own, and says when it was due', async () => {
-    const { add, turn, store, pass } = await setup(open)
     await add({ body: new Uint8Array([1, 2]), dueInMs: 5 }, { dueInMs: 7 }, { body: new Uint8Array(70_000).fill(3) })
     const dueAt = new Map((await store.list({ limit: 9 })).tasks.map((task) => [task.taskId, task.dueAt]))
     pass(9)
@@ -55,7 +53,6 @@ export function readRules(open: Open): void {
     [{ tags: ['eu', 'order'], active: true }, [3]],
     [{ tags: ['ord'] }, []],
   ] as const)('a list of %o has %o', async ([filter, expected]) => {
-    const { add, store, claim } = await setup(open)
     const tags = ['order', 'eu']
     await add({ tags: ['order'] }, {}, { principal: 'ann', tags }, { principal: 'ann', tags }, { origin: OTHER })
     expect(await claim({ limit: 1 })).toHaveLength(1)
@@ -66,7 +63,6 @@ export function readRules(open: Open): void {
   })
 
   test('what a caller knows a task by is kept to its end, and is the store’s own copy', async () => {
-    const { add, store, finish, get } = await setup(open)
     const meta = { order: 17, of: { who: 'ann', at: [1, null, true] } }
     const tags = ['order']
     await add({ meta, tags }, {})
@@ -89,13 +85,11 @@ export function readRules(open: Open): void {
     { tags: ['x'.repeat(65)] },
     { tags: Array.from({ length: 17 }, String) },
   ])('what would not be read again is refused: %j', async (wrong) => {
-    const { store, add } = await setup(open)
     await expect(add(wrong as never)).rejects.toThrow(/task\.(?:meta|tags)/)
     expect(await store.counts()).toEqual(ZERO)
   })
 
   test('a task is found by its key: the youngest that keeps it, of a principal where one is asked for', async () => {
-    const { add, store } = await setup(open)
     await add({ idempotencyKey: 'k' }, { idempotencyKey: 'k', principal: 'ann' })
     expect((await store.find('k'))?.taskId).toBe(idOf(2))
     expect((await store.find('k', null))?.taskId).toBe(idOf(1))
@@ -105,7 +99,6 @@ export function readRules(open: Open): void {
   })
 
   test('S1 nothing is lost by closing, and the next call opens again', async () => {
-    const { add, store, lease, settle, pass } = await setup(open)
     await add({ body: new Uint8Array([7]) }, { dueInMs: 500 })
     const held = await lease()
     const before = [await store.list({ limit: 9 }), await store.counts()]
@@ -120,7 +113,6 @@ export function readRules(open: Open): void {
   })
 
   test('attempts are logged in order, the last hundred, and not what never left', async () => {
-    const { add, lease, settle, store } = await setup(open)
     const total = LOG_LENGTH + 5
     await add({ policy: PATIENT, log: logsUpTo(BEFORE) })
     await settle(await lease(), releaseIn(0), { log: UNSENT })
@@ -137,7 +129,6 @@ export function readRules(open: Open): void {
   })
 
   test('a page of attempts goes on where the last one ended, though older ones have fallen out', async () => {
-    const { add, lease, settle, store } = await setup(open)
     await add({ policy: PATIENT, log: logsUpTo(BEFORE) })
     const attempt = async (attemptNumber: number) => settle(await lease(), retryIn(0), { log: { attemptNumber } })
     for (let n = BEFORE + 1; n <= LOG_LENGTH; n++) await attempt(n)
@@ -148,7 +139,6 @@ export function readRules(open: Open): void {
   })
 
   test('attempts made before the enqueue come first, without what never left', async () => {
-    const { add, lease, settle, store } = await setup(open)
     const logs = [1, 2].map((attemptNumber) => logOf(idOf(1), { attemptNumber }))
     await add({ attemptNumber: 2, log: [...logs, logOf(idOf(1), UNSENT)] })
     await settle(await lease(), retryIn(1), { log: { attemptNumber: 3, responseStatus: null, errorMessage: 'lost' } })

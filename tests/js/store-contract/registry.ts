@@ -1,7 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { Registry, TaskStore } from '../../../js/api/store.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { type Open, setup } from './kit.ts'
+import { kitFor, type Open, partOf, testWhere } from './kit.ts'
 
 /** Opens two handles on one empty store. */
 export type Pair = (
@@ -20,17 +20,15 @@ const namesOf = async (registry: Registry, prefix: string) =>
 
 /** The rules of settings that processes share. */
 export function registryRules(open: Open, pair?: Pair): void {
-  const found = async () => (await setup(open)).store.registry
+  const { add, store } = kitFor(open)
+  const registry = partOf(() => store.registry as Registry)
+  const test = testWhere(() => store.registry)
 
   test('a registry in which nothing was ever written is empty, at version 0', async () => {
-    const registry = await found()
-    if (!registry) return
     expect(await registry.read({ prefix: '' })).toEqual({ version: 0, entries: [] })
   })
 
   test('entries are read by their beginning and by name, with values as they were written and the version of each', async () => {
-    const registry = await found()
-    if (!registry) return
     const value = { a: [1, null, { b: 'é' }], c: false }
     expect(await registry.write('policy/b', value)).toBe('written')
     await registry.write('policy/a', 'text')
@@ -49,21 +47,17 @@ export function registryRules(open: Open, pair?: Pair): void {
   })
 
   test('S1 what was written is there after a close, and after all tasks were purged', async () => {
-    const { store, add } = await setup(open)
-    if (!store.registry) return
     await add({})
-    await store.registry.write('a', { n: 1 })
+    await registry.write('a', { n: 1 })
     await store.purgeAll()
     await store.close()
-    expect(await store.registry.read({ prefix: '' })).toEqual({
+    expect(await registry.read({ prefix: '' })).toEqual({
       version: 1,
       entries: [{ name: 'a', value: { n: 1 }, version: 1 }],
     })
   })
 
   test('each change raises the version, a deletion too; the value that is there changes nothing', async () => {
-    const registry = await found()
-    if (!registry) return
     const version = async () => (await registry.read({ prefix: 'none' })).version
     await registry.write('a', { n: 1 })
     expect([await registry.write('a', { n: 1 }), await version()]).toEqual(['written', 1])
@@ -76,8 +70,6 @@ export function registryRules(open: Open, pair?: Pair): void {
   })
 
   test('a read since the version that is still the last gives no entries', async () => {
-    const registry = await found()
-    if (!registry) return
     await registry.write('a', 1)
     await registry.write('b', 1)
     expect(await registry.read({ prefix: 'a', since: 2 })).toEqual({ version: 2, entries: undefined })
@@ -88,8 +80,6 @@ export function registryRules(open: Open, pair?: Pair): void {
   })
 
   test('an entry is written only where it has the version that is expected; 0 is none', async () => {
-    const registry = await found()
-    if (!registry) return
     expect(await registry.write('a', 'x', 1)).toBe('changed')
     expect(await registry.write('a', 'first', 0)).toBe('written')
     expect(await registry.write('a', 'second', 0)).toBe('changed')
@@ -111,8 +101,6 @@ export function registryRules(open: Open, pair?: Pair): void {
     { name: 'a', value: 1, expected: -1 },
     { name: 'a', value: 1, expected: 0.5 },
   ])('%o is refused, and nothing is written', async ({ name, value, expected }) => {
-    const registry = await found()
-    if (!registry) return
     await expect(registry.write(name, value, expected)).rejects.toThrow(/registry\.write/)
     expect((await registry.read({ prefix: '' })).version).toBe(0)
   })

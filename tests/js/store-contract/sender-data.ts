@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { type NewTask, PLAIN_SCHEMA, RECORD_SCHEMA } from '../../../js/api/store.ts'
-import { claimOf, idOf, NOT_RETRYABLE, newTask, type Open, retryIn, SUCCEEDED, setup } from './kit.ts'
+import { claimOf, idOf, kitFor, NOT_RETRYABLE, newTask, type Open, retryIn, SUCCEEDED } from './kit.ts'
 
 const FACTS = { callback: { url: 'https://b.test/é', on: ['end', null] }, n: 0.5, yes: true }
 
 /** The rules of what a sender keeps with its task, and of the version that says so. */
 export function senderDataRules(open: Open): void {
+  const { add, claim, enqueue, get, lease, settle, store, turn } = kitFor(open)
   test('facts of the sender come back whole wherever the task is shown, for as long as it is here', async () => {
-    const { store, add, turn, settle, claim, get } = await setup(open)
     await add({ senderData: FACTS }, { senderData: FACTS, tells: true })
     const { claimed } = await turn({ claim: claimOf() })
     for (const { task } of claimed) expect(task.senderData).toEqual(FACTS)
@@ -26,7 +26,6 @@ export function senderDataRules(open: Open): void {
   })
 
   test('they are a copy, and nobody else has a part of it', async () => {
-    const { enqueue, get, lease, settle } = await setup(open)
     const senderData = { list: [1] }
     await enqueue(newTask(1, { senderData }))
     senderData.list.push(2)
@@ -35,7 +34,6 @@ export function senderDataRules(open: Open): void {
   })
 
   test('a task without them is of the first version, as ever, and has no such property', async () => {
-    const { add, get } = await setup(open)
     await add({})
     const task = await get(idOf(1))
     expect(task.schema).toBe(PLAIN_SCHEMA)
@@ -51,7 +49,6 @@ export function senderDataRules(open: Open): void {
   ])(
     'S20 a task whose %s an earlier version would take for another is refused, and nothing is stored',
     async ([field, wrong]) => {
-      const { store } = await setup(open)
       await expect(store.enqueue([newTask(1), newTask(2, wrong)])).rejects.toThrow(
         new RegExp(`^task\\.${field}: expected`),
       )
@@ -60,7 +57,6 @@ export function senderDataRules(open: Open): void {
   )
 
   test('S20 a record of a later version is left alone, whatever it tells', async () => {
-    const { add, turn, store } = await setup(open)
     await add({ tells: true, schema: RECORD_SCHEMA + 1, deadlineInMs: 10 })
     expect(await turn({ claim: claimOf() })).toMatchObject({ claimed: [], unreadable: 1 })
     expect((await store.untold?.(9)) ?? []).toEqual([])

@@ -3,6 +3,7 @@ import { type ClaimedTask, laneName, MOST_REFUNDS, SILENCE_MS } from '../../../j
 import {
   claimOf,
   idOf,
+  kitFor,
   LEASE_MS,
   NOT_RETRYABLE,
   type Open,
@@ -12,15 +13,14 @@ import {
   retryIn,
   SUCCEEDED,
   settlementOf,
-  setup,
   UNSENT,
   ZERO,
 } from './kit.ts'
 
 /** Leases, fencing tokens, and what becomes of a task whose attempt has ended. */
 export function settleRules(open: Open): void {
+  const { add, claim, clock, get, lease, pass, settle, store, turn } = kitFor(open)
   test('S8 an attempt counts when it is claimed', async () => {
-    const { add, claim, get, clock } = await setup(open)
     await add({})
     const [first] = await claim()
     expect(first?.task).toMatchObject({ status: 'IN_FLIGHT', attemptNumber: 1, dueAt: null })
@@ -30,7 +30,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a retry is due after its delay and not before', async () => {
-    const { add, lease, settle, claim, pass, get } = await setup(open)
     await add({})
     expect(await settle(await lease(), retryIn(1_000))).toBe('applied')
     expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', attemptNumber: 1, previousDelayMs: 1_000, phase: -1 })
@@ -41,7 +40,6 @@ export function settleRules(open: Open): void {
   })
 
   test.for(['retry', 'release'] as const)('what a %s carries comes with the next claim', async (kind) => {
-    const { add, lease, settle, claim } = await setup(open)
     await add({})
     const carry = { phase: 7, previousDelayMs: 30, marks: 3 }
     await settle(await lease(), { kind, delayMs: 0, refund: false, carry })
@@ -49,7 +47,6 @@ export function settleRules(open: Open): void {
   })
 
   test('a success ends the task, and its headers and body are gone', async () => {
-    const { add, lease, settle, get, store } = await setup(open)
     await add({ body: new Uint8Array(4) })
     expect(await settle(await lease(), SUCCEEDED, { log: { responseStatus: 200 } })).toBe('applied')
     const { headers, ...rest } = await get(idOf(1))
@@ -60,7 +57,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S13 a task that was given up is a dead letter, with its reason, its headers and its body', async () => {
-    const { add, lease, settle, get, store } = await setup(open)
     await add({ body: new Uint8Array(4) })
     const before = await get(idOf(1))
     await settle(await lease(), NOT_RETRYABLE)
@@ -76,7 +72,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S14 a settlement twice is one', async () => {
-    const { add, lease, settle, store, get } = await setup(open)
     await add({})
     const held = await lease()
     await settle(held, retryIn(1_000))
@@ -86,7 +81,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a stale failure changes nothing', async () => {
-    const { add, lease, settle, pass, get, turn, store } = await setup(open)
     await add({})
     const stale = await lease()
     pass(LEASE_MS)
@@ -100,7 +94,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a failure of a lease that was taken back is stale too', async () => {
-    const { add, lease, settle, pass, turn, get } = await setup(open)
     await add({})
     const stale = await lease()
     pass(LEASE_MS)
@@ -110,7 +103,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a late success wins, whoever has the task by now', async () => {
-    const { add, lease, settle, pass, get, turn } = await setup(open)
     await add({})
     const late = await lease()
     pass(LEASE_MS)
@@ -123,7 +115,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a late success wins over a dead letter', async () => {
-    const { add, lease, settle, pass, store } = await setup(open)
     await add({ body: new Uint8Array(4) })
     const late = await lease()
     pass(LEASE_MS)
@@ -134,7 +125,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a lease that ran out and was not taken back is still held', async () => {
-    const { add, lease, pass, turn, settle } = await setup(open)
     await add({})
     const held = await lease()
     pass(LEASE_MS + 1)
@@ -144,7 +134,6 @@ export function settleRules(open: Open): void {
   })
 
   test('a renewed lease holds for so long from now', async () => {
-    const { add, lease, pass, turn, claim } = await setup(open)
     await add({})
     const held = await lease()
     pass(20_000)
@@ -157,7 +146,6 @@ export function settleRules(open: Open): void {
   })
 
   test('what is not here is gone, and lost', async () => {
-    const { add, turn, store, lease } = await setup(open)
     await add({})
     const held = await lease()
     await store.purgeAll()
@@ -168,7 +156,6 @@ export function settleRules(open: Open): void {
   })
 
   test('L2 an expired lease is taken up by whoever asks, and the attempt counts', async () => {
-    const { add, lease, pass, claim } = await setup(open)
     await add({})
     await lease()
     pass(LEASE_MS)
@@ -184,7 +171,6 @@ export function settleRules(open: Open): void {
   ] as const)(
     'S9 after a silence of the store a lease that ended %s is kept for a grace: %s',
     async ([, endedMs, silentMs, isKept]) => {
-      const { add, pass, settle, claim, turn, clock } = await setup(open)
       await add({}, { origin: OTHER })
       const [{ lease: held }] = (await claim()) as [ClaimedTask, ClaimedTask]
       pass(LEASE_MS + endedMs)
@@ -204,7 +190,6 @@ export function settleRules(open: Open): void {
     ['its deadline has passed', { deadlineInMs: LEASE_MS - 1 }],
     ['it may not be repeated', { idempotencyKey: null }],
   ] as const)('S8 an expired lease ends the task where %s', async ([, given]) => {
-    const { add, pass, turn, lease, get } = await setup(open)
     await add(given)
     await lease()
     pass(LEASE_MS)
@@ -215,7 +200,6 @@ export function settleRules(open: Open): void {
   })
 
   test.for([{ method: 'PUT' }, { idempotent: true }])('without a key, %o may be repeated', async (given) => {
-    const { add, pass, lease } = await setup(open)
     await add({ idempotencyKey: null, ...given })
     await lease()
     pass(LEASE_MS)
@@ -223,7 +207,6 @@ export function settleRules(open: Open): void {
   })
 
   test('a refunded attempt is not counted, up to twenty times, and one made offline is none of them', async () => {
-    const { add, lease, settle, get } = await setup(open)
     await add({ policy: { policyId: 'default', maxAttempts: 3 } })
     await settle(await lease(), releaseIn(0, { offline: true }))
     for (let refunds = 1; refunds <= MOST_REFUNDS; refunds++) {
@@ -237,14 +220,12 @@ export function settleRules(open: Open): void {
   })
 
   test('a release without refund counts', async () => {
-    const { add, lease, settle, get } = await setup(open)
     await add({ previousDelayMs: 7 })
     await settle(await lease(), releaseIn(1_000, { refund: false }))
     expect(await get(idOf(1))).toMatchObject({ attemptNumber: 1, refunds: 0, previousDelayMs: 7 })
   })
 
   test('a parked task has no due time', async () => {
-    const { add, lease, settle, get, claim, pass, turn } = await setup(open)
     await add({ deadlineInMs: Number.POSITIVE_INFINITY })
     await settle(await lease(), releaseIn(0, { park: true }))
     expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', parked: true, dueAt: null })
@@ -254,7 +235,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a lane that a server asked to wait is held, and never for less than it was', async () => {
-    const { add, lease, settle, claim, pass, turn } = await setup(open)
     await add({}, { dueInMs: 1 })
     await settle(await lease(), retryIn(0), { holdLaneForMs: 5_000 })
     const { lanes } = await turn()
@@ -270,7 +250,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a lane is held that a runner says is, with tasks or without, and never for less than it was', async () => {
-    const { add, claim, pass, turn, settle, lease, store } = await setup(open)
     const [mine, bens] = [laneName(null, ORIGIN), laneName('ben', ORIGIN)]
     const hold = (lane: string, forMs: number) => ({ hold: [{ lane, forMs }] })
     expect(await turn({ ...hold(mine, 5_000), claim: claimOf() })).toMatchObject({
@@ -291,7 +270,6 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a lane is held before anything is claimed in it, and after what has ended in it', async () => {
-    const { add, lease, turn } = await setup(open)
     await add({}, { dueInMs: 1 })
     const held = await lease()
     const { claimed, settled, lanes } = await turn({
@@ -308,14 +286,12 @@ export function settleRules(open: Open): void {
   })
 
   test('a lane that was held without a task is forgotten when that is over', async () => {
-    const { pass, turn } = await setup(open)
     await turn({ hold: [{ lane: laneName('ben', ORIGIN), forMs: 5_000 }] })
     pass(5_000)
     expect(await turn()).toMatchObject({ lanes: [], nextInMs: null })
   })
 
   test('L4 a held lane does not delay another', async () => {
-    const { add, lease, settle, claim } = await setup(open)
     await add({})
     await settle(await lease(), retryIn(0), { holdLaneForMs: 60_000 })
     await add({ origin: 'https://other.test' })

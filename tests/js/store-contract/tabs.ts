@@ -1,24 +1,27 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import type { TaskStore } from '../../../js/api/store.ts'
 import {
   at,
   becomes,
   claimOf,
   idOf,
   idsOf,
+  kitFor,
   LEASE_MS,
   newTask,
   type Open,
+  partOf,
   SUCCEEDED,
   settlementOf,
-  setup,
+  testWhere,
 } from './kit.ts'
 
 /** What only some stores have: one principal for all, a leader, a rest before the page is put away. */
 export function tabRules(open: Open): void {
+  const { add, claim, clock, enqueue, get, lease, pass, settle, store, turn } = kitFor(open)
+  const principals = partOf(() => store.principals as NonNullable<TaskStore['principals']>)
+  const test = testWhere(() => store.principals)
   test('S16 nobody has said whose requests are made, until somebody does', async () => {
-    const { store, clock } = await setup(open)
-    const { principals } = store
-    if (!principals) return
     expect(await principals.current()).toEqual({ principal: undefined })
     await principals.switchTo('ann', at(clock.now()))
     expect(await principals.current()).toEqual({ principal: 'ann' })
@@ -27,9 +30,6 @@ export function tabRules(open: Open): void {
   })
 
   test('S8 S16 a claim of any other principal gets nothing, and its turn does all else', async () => {
-    const { store, clock, add, turn, lease, pass, get } = await setup(open)
-    const { principals } = store
-    if (!principals) return
     await add({ principal: 'bob' }, {}, { dueInMs: 5_000, deadlineInMs: 10 })
     await principals.switchTo(null, at(clock.now()))
     const held = await lease()
@@ -44,18 +44,15 @@ export function tabRules(open: Open): void {
   })
 
   test('S8 S16 with a lease, a task of any other principal is stored without one', async () => {
-    const { store, clock, enqueue } = await setup(open)
-    if (!store.principals) return
-    await store.principals.switchTo('ann', at(clock.now()))
+    await principals.switchTo('ann', at(clock.now()))
     const wish = { owner: 'runner', leaseMs: LEASE_MS }
     expect((await enqueue(newTask(1, { principal: 'bob' }), wish)).lease).toBeUndefined()
     expect((await enqueue(newTask(2, { principal: 'ann' }), wish)).lease).toBeDefined()
   })
 
   test('S16 all hear that the principal is another one, and not that it is the same', async () => {
-    const { store, clock } = await setup(open)
-    const { principals, subscribe } = store
-    if (!principals || !subscribe) return
+    const { subscribe } = store
+    if (!subscribe) return
     const heard: string[] = []
     subscribe(({ kind }) => heard.push(kind))
     await principals.switchTo('ann', at(clock.now()))
@@ -72,9 +69,6 @@ export function tabRules(open: Open): void {
     ['older, by a clock that shows less than it did', 400, 999, 'bob'],
     ['older, and made before the clock was set back', 400, 1_000, 'ann'],
   ])('S16 a declaration does not replace a younger one: %s', async ([_, since, now, current]) => {
-    const { store } = await setup(open)
-    const { principals } = store
-    if (!principals) return
     await principals.switchTo('ann', at(1_000))
     await principals.switchTo('bob', at(since, now))
     expect(await principals.current()).toEqual({ principal: current })
@@ -86,7 +80,6 @@ export function tabRules(open: Open): void {
   ])(
     'S16 a declaration held up on its way does not replace one made meanwhile: %s',
     async ([_, before, since, now]) => {
-      const { store } = await setup(open)
       const { principals } = store
       if (!principals) return
       await principals.switchTo('bob', at(60_000))
@@ -99,9 +92,6 @@ export function tabRules(open: Open): void {
   )
 
   test('S16 the principal that is there may be declared anew, and an older declaration of another is refused then', async () => {
-    const { store } = await setup(open)
-    const { principals } = store
-    if (!principals) return
     await principals.switchTo('ann', at(1_000))
     await principals.switchTo('ann', at(2_000))
     await principals.switchTo('ann', at(500, 2_100))
@@ -112,9 +102,6 @@ export function tabRules(open: Open): void {
   })
 
   test('S16 while one logs in no claim gets anything, and with its end the one who is there then', async () => {
-    const { store, add, claim, enqueue, turn } = await setup(open)
-    const { principals } = store
-    if (!principals) return
     await principals.switchTo('ann', at(1_000))
     await add({ principal: 'ann' }, { principal: 'bob' })
     await principals.logIn('first', 30_000, () => true)
@@ -137,9 +124,8 @@ export function tabRules(open: Open): void {
   })
 
   test('S16 all hear that one logs in, and that it is over, once each', async () => {
-    const { store } = await setup(open)
-    const { principals, subscribe } = store
-    if (!principals || !subscribe) return
+    const { subscribe } = store
+    if (!subscribe) return
     const heard: string[] = []
     subscribe(({ kind }) => heard.push(kind))
     await principals.switchTo('ann', at(1_000))
@@ -154,9 +140,6 @@ export function tabRules(open: Open): void {
   })
 
   test('S16 L1 a login that is over before the store keeps it holds nothing up', async () => {
-    const { store, add, claim } = await setup(open)
-    const { principals } = store
-    if (!principals) return
     await add({})
     let isUnderWay = true
     const late = principals.logIn('login', 30_000, () => isUnderWay)
@@ -166,43 +149,42 @@ export function tabRules(open: Open): void {
     expect(await claim()).toHaveLength(1)
   })
 
-  test('L3 the leader is granted to who wants it, once, and to the next when it is let go', async () => {
-    const { store } = await setup(open)
-    const { leader } = store
-    if (!leader) return
-    let granted = 0
-    const count = (): void => {
-      granted++
-    }
-    leader.want('ann', count)
-    leader.want('ann', count)
-    await becomes(() => granted, 1)
-    leader.want('bob', count)
-    await becomes(() => granted, 2)
-    leader.resign()
-    leader.resign()
-    leader.want('bob', count)
-    await becomes(() => granted, 3)
-    leader.resign()
-  })
+  testWhere(() => store.leader)(
+    'L3 the leader is granted to who wants it, once, and to the next when it is let go',
+    async () => {
+      const leader = partOf(() => store.leader as NonNullable<TaskStore['leader']>)
+      let granted = 0
+      const count = (): void => {
+        granted++
+      }
+      leader.want('ann', count)
+      leader.want('ann', count)
+      await becomes(() => granted, 1)
+      leader.want('bob', count)
+      await becomes(() => granted, 2)
+      leader.resign()
+      leader.resign()
+      leader.want('bob', count)
+      await becomes(() => granted, 3)
+      leader.resign()
+    },
+  )
 
-  test('whatever is called after a rest works as before', async () => {
-    const { store, add, claim, turn, settle } = await setup(open)
-    if (!store.suspend) return
+  testWhere(() => store.suspend)('whatever is called after a rest works as before', async () => {
     let heard = 0
     store.subscribe?.(() => {
       heard++
     })
     await store.homes?.holdHome('tab', 60_000)
-    store.suspend()
-    store.suspend()
+    store.suspend?.()
+    store.suspend?.()
     if (store.homes?.areHeard) await becomes(() => store.homes?.live(), [])
     await store.homes?.holdHome('tab', 60_000)
     expect((await store.homes?.live()) ?? ['tab']).toEqual(['tab'])
     await add({}, {})
     const [first, second] = await claim({ limit: 2 })
     if (!first || !second) throw new Error('two are due')
-    store.suspend()
+    store.suspend?.()
     expect(await settle(first.lease, SUCCEEDED)).toBe('applied')
     expect((await turn({ renew: [second.lease] })).renewed).toEqual(['renewed'])
     expect(heard).toBeGreaterThan(0)

@@ -5,6 +5,7 @@ import {
   claimOf,
   idOf,
   idsOf,
+  kitFor,
   LEASE_MS,
   NOT_RETRYABLE,
   type Open,
@@ -17,10 +18,10 @@ import {
 
 /** What time does: deadlines, retention, a clock that steps, homes. And what others hear of a step. */
 export function timeRules(open: Open): void {
+  const { add, claim, clock, get, lease, pass, settle, store, turn } = kitFor(open)
   const retention = { terminalMs: 1_000, maxTerminal: 100, deadLetterMs: 5_000, maxDeadLetters: 100 }
 
   test('S8 a task past its deadline ends, with the reason it was given', async () => {
-    const { add, turn, pass, get } = await setup(open)
     await add({ dueInMs: 5_000, deadlineInMs: 1_000, deadlineReason: 'key_expired' }, { orderKey: 'o', dueInMs: 9_000 })
     await add({ orderKey: 'o', deadlineInMs: 500 })
     expect((await turn()).nextInMs).toBe(501)
@@ -33,7 +34,6 @@ export function timeRules(open: Open): void {
   })
 
   test('S8 an attempt may start at the deadline itself, and one in flight may pass it', async () => {
-    const { add, claim, pass, turn, settle, get } = await setup(open)
     await add({ dueInMs: 1_000, deadlineInMs: 1_000 })
     pass(1_000)
     const [claimed] = await claim()
@@ -45,7 +45,6 @@ export function timeRules(open: Open): void {
   })
 
   test('a turn tells what it ended in order: leases by token, then deadlines, the earliest first', async () => {
-    const { add, claim, turn, pass } = await setup(open)
     const last = { policy: { policyId: 'p', maxAttempts: 1 } }
     await add({ dueInMs: 1_000, deadlineInMs: 900 }, { dueInMs: 1_000, deadlineInMs: 800 }, last, {
       ...last,
@@ -57,7 +56,6 @@ export function timeRules(open: Open): void {
   })
 
   test('one turn ends no more than so many for their deadline, and asks to be called again', async () => {
-    const { add, turn, pass } = await setup(open)
     await add(...Array.from({ length: SWEEP + 1 }, () => ({ dueInMs: 5_000, deadlineInMs: 1_000 })))
     pass(1_001)
     expect(await turn()).toMatchObject({ ended: { length: SWEEP }, nextInMs: 0 })
@@ -107,7 +105,6 @@ export function timeRules(open: Open): void {
   })
 
   test('S9 a clock that falls back a little stands still', async () => {
-    const { add, turn, pass, claim, clock } = await setup(open)
     await add({ dueInMs: 1_000 })
     const startAt = clock.now()
     pass(-CLOCK_STEP_MS)
@@ -119,7 +116,6 @@ export function timeRules(open: Open): void {
   })
 
   test('S9 a clock that falls back by more takes all that waits with it', async () => {
-    const { add, claim, settle, pass, turn, store, clock, get } = await setup(open)
     await add({ deadlineInMs: 40_000 }, { dueInMs: 1_000 }, { origin: OTHER })
     const [held, other] = await claim()
     if (!held || !other) throw new Error('two are due')
@@ -142,7 +138,6 @@ export function timeRules(open: Open): void {
   })
 
   test('S19 after such a step whoever is behind others is due as late as before', async () => {
-    const { add, pass, store, clock, get } = await setup(open)
     await add({ orderKey: 'o' }, { orderKey: 'o', dueInMs: 1_000 })
     pass(-(CLOCK_STEP_MS + 1))
     await store.cancel(idOf(1))
@@ -150,7 +145,6 @@ export function timeRules(open: Open): void {
   })
 
   test('S8 after such a step the key expires as late after the first attempt as before', async () => {
-    const { add, lease, settle, pass, turn, store } = await setup(open)
     await add({ policy: { policyId: 'p', keyTtlMs: 60_000 } })
     await settle(await lease(), NOT_RETRYABLE)
     pass(-(CLOCK_STEP_MS + 1))
@@ -171,7 +165,6 @@ export function timeRules(open: Open): void {
   })
 
   test('L3 a home lives as long as it said, or until it says no longer', async () => {
-    const { store, pass } = await setup(open)
     const { homes } = store
     if (!homes || homes.areHeard) return
     await homes.holdHome('b', 1_000)
@@ -184,7 +177,6 @@ export function timeRules(open: Open): void {
   })
 
   test('S22 a claim leaves alone what a home waits for that has come since it was asked for', async () => {
-    const { store, add, claim, pass } = await setup(open)
     const { homes } = store
     if (!homes || homes.areHeard) return
     await add({ home: 'a' }, { home: 'b' }, {})
@@ -197,7 +189,6 @@ export function timeRules(open: Open): void {
   })
 
   test('L3 a home that is heard lives until it is let go, however long it said', async () => {
-    const { store, pass } = await setup(open)
     const { homes } = store
     if (!homes?.areHeard) return
     await homes.holdHome('b', 1_000)
@@ -210,7 +201,6 @@ export function timeRules(open: Open): void {
   })
 
   test('L3 others hear of what became due, ended, or is to end', async () => {
-    const { store, add, claim, turn, settle, clock } = await setup(open)
     if (!store.subscribe) return
     const heard: string[] = []
     const stop = store.subscribe(({ kind, taskId }) => heard.push(taskId === undefined ? kind : `${kind} ${taskId}`))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Claim } from '../../../js/api/store.ts'
-import { type Kit, LEASE_MS, newTask, type Open, retryIn, SUCCEEDED, setup, type Wanted } from './kit.ts'
+import { type Kit, kitFor, LEASE_MS, newTask, type Open, retryIn, SUCCEEDED, type Wanted } from './kit.ts'
 
 const times = (count: number, wanted: (n: number) => Wanted): Wanted[] =>
   Array.from({ length: count }, (_, n) => wanted(n))
@@ -27,13 +27,13 @@ const countOf = (seen: readonly (string | null)[], principal: string | null): nu
 
 /** Turns go by principal, then by lane: see `engine/turns.ts`. */
 export function turnRules(open: Open): void {
+  const kit = kitFor(open)
   test.for([
     ['to one origin', { principal: 'bob' }],
     ['to many', { principal: 'bob' }],
   ] as const)(
     'L4 of two that flood, one with hundreds of origins, each has every other turn, the other %s',
     async ([where]) => {
-      const kit = await setup(open)
       await kit.add(...wide('ann', 300))
       await kit.add(...(where === 'to one origin' ? times(100, () => ({ principal: 'bob' })) : wide('bob', 100)))
       const seen = await turnsOf(kit, 100)
@@ -44,7 +44,6 @@ export function turnRules(open: Open): void {
   test.for([1, 7, 64])(
     'L4 one task of a principal that had nothing to do comes before all of those that flood, %d at a time',
     async (limit) => {
-      const kit = await setup(open)
       for (const each of ['ann', 'bob', 'carl', null]) await kit.add(...wide(each, 120))
       await turnsOf(kit, 40)
       await kit.add({ principal: 'dora', origin: 'https://new.test' })
@@ -54,7 +53,6 @@ export function turnRules(open: Open): void {
   )
 
   test('L4 a principal that comes with a task as soon as its last has ended has one turn where each that floods has one', async () => {
-    const kit = await setup(open)
     for (const each of ['ann', 'bob', 'carl']) await kit.add(...wide(each, 60))
     await turnsOf(kit, 40)
     const seen: (string | null)[] = []
@@ -69,7 +67,6 @@ export function turnRules(open: Open): void {
   test.for([0, 1, 2])(
     'L4 new origins all the time gain a principal nothing, with %d tasks that wait beside each',
     async (more) => {
-      const kit = await setup(open)
       await kit.add(...times(100, () => ({ principal: 'bob' })), ...wide('ann', more))
       const seen: (string | null)[] = []
       for (let n = 0; n < 60; n++) {
@@ -81,7 +78,6 @@ export function turnRules(open: Open): void {
   )
 
   test('who was idle, or was paused, comes first, and catches up on nothing', async () => {
-    const kit = await setup(open)
     if (!kit.store.pauses) return
     await kit.add(...wide('ann', 60), ...wide('bob', 200))
     await kit.store.pauses.put({ id: 'p', principal: 'ann', at: 0 })
@@ -98,7 +94,6 @@ export function turnRules(open: Open): void {
   })
 
   test('who takes back what stood in line stands no farther behind for it', async () => {
-    const kit = await setup(open)
     const ids = await kit.add(...wide('ann', 200))
     await kit.add(...wide('bob', 40))
     for (const id of ids) await kit.store.cancel(id)
@@ -107,7 +102,6 @@ export function turnRules(open: Open): void {
   })
 
   test('tasks that come due later, or are retried, have the turns of their principal and no more', async () => {
-    const kit = await setup(open)
     await kit.add(...wide('ann', 80, { dueInMs: 1_000 }))
     await kit.add(...wide('bob', 200))
     expect(countOf(await turnsOf(kit, 50), 'bob')).toBe(50)
@@ -118,7 +112,6 @@ export function turnRules(open: Open): void {
   })
 
   test('a lane of one principal is served once before any other of its own is served twice', async () => {
-    const kit = await setup(open)
     for (let n = 0; n < 3; n++) await kit.add(...wide('ann', 30), { principal: 'bob' })
     const origins: string[] = []
     for (let n = 0; n < 30; ) {
@@ -132,7 +125,6 @@ export function turnRules(open: Open): void {
   })
 
   test('an urgent task comes first, and a flood of them takes no turn of others behind them', async () => {
-    const kit = await setup(open)
     await kit.add(...wide('ann', 100), ...wide('bob', 100))
     await turnsOf(kit, 10)
     await kit.add(...wide('ann', 40, { priority: 1 }))
@@ -141,7 +133,6 @@ export function turnRules(open: Open): void {
   })
 
   test('leases that enqueues give move no turn of others', async () => {
-    const kit = await setup(open)
     await kit.add(...wide('bob', 20), ...wide('ann', 20))
     for (let n = 0; n < 10; n++)
       await kit.enqueue(newTask(100 + n, { principal: 'ann', origin: `https://e${n}.test` }), {

@@ -4,6 +4,7 @@ import {
   claimOf,
   idOf,
   type Kit,
+  kitFor,
   LEASE_MS,
   NOT_RETRYABLE,
   newTask,
@@ -63,11 +64,11 @@ const WAYS: Readonly<Record<string, (kit: Kit) => Promise<unknown>>> = {
 
 /** The rules of ends that are to be told. */
 export function unreportedRules(open: Open): void {
+  const kit = kitFor(open)
   test.for(Object.entries(WAYS))(
     'S1 after %s the end of a task that tells is to be told, and no other',
     async ([, end]) => {
       for (const told of [tells, {}]) {
-        const kit = await setup(open)
         await kit.add({ ...told, policy: { policyId: 'one', maxAttempts: 1 }, deadlineInMs: 60_000 })
         expect(await unreportedIn(kit)).toEqual([])
         await end(kit)
@@ -80,7 +81,6 @@ export function unreportedRules(open: Open): void {
   )
 
   test('S4 a late success of a dead letter is an end of its own, to be told too', async () => {
-    const kit = await setup(open)
     await kit.add({ ...tells, policy: { policyId: 'one', maxAttempts: 1 } })
     const lease = await kit.lease()
     kit.pass(LEASE_MS)
@@ -98,7 +98,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('those that ended first come first, of those that ended at once the ones that were enqueued first', async () => {
-    const kit = await setup(open)
     const { add, store, pass, turn } = kit
     await add(tells, tells, tells, { ...tells, principal: 'bob' }, {})
     for (const n of [3, 5]) await store.cancel(idOf(n))
@@ -113,7 +112,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('S14 an end that was told is untold no more, twice is once, and what is not here is nothing', async () => {
-    const kit = await setup(open)
     await kit.add(tells, tells)
     for (const n of [1, 2]) await kit.store.cancel(idOf(n))
     const endedAt = kit.clock.now()
@@ -133,7 +131,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('S13 a dead letter whose end is untold stays until it was told, and its next end is to be told as well', async () => {
-    const kit = await setup(open)
     await kit.add(tells, tells, {})
     for (const n of [1, 2, 3]) await kit.store.cancel(idOf(n), 'closed')
     const first = kit.clock.now()
@@ -154,7 +151,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('of some tasks alone those are given whose end is to be told, in the order of all', async () => {
-    const kit = await setup(open)
     await kit.add(tells, tells, tells, {}, tells)
     for (const n of [3, 1, 2, 4]) {
       await kit.store.cancel(idOf(n), 'closed')
@@ -190,7 +186,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('what is untold is deleted where that is asked for', async () => {
-    const kit = await setup(open)
     await kit.add(tells, tells, tells)
     for (const n of [1, 2, 3]) await kit.store.cancel(idOf(n))
     expect(await kit.store.purge({ taskId: idOf(2) })).toBe(1)
@@ -201,7 +196,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('where the clock falls back, told ends stay told, and others can still be told', async () => {
-    const kit = await setup(open)
     await kit.add(tells, tells)
     for (const n of [1, 2]) await kit.store.cancel(idOf(n))
     const endedAt = kit.clock.now()
@@ -214,7 +208,6 @@ export function unreportedRules(open: Open): void {
   })
 
   test('S1 ends are to be told after the store was closed and opened again', async () => {
-    const kit = await setup(open)
     await kit.add(tells, tells)
     for (const n of [1, 2]) await kit.store.cancel(idOf(n))
     await kit.store.told?.([{ taskId: idOf(1), endedAt: kit.clock.now() }])
