@@ -66,19 +66,7 @@ export const TEXTS: readonly string[] = [
     'https://api.test/\u0000',
     '//evil.test',
   ],
-  ...[
-    'PENDING',
-    'IN_FLIGHT',
-    'SUCCEEDED',
-    'EXHAUSTED',
-    'CANCELLED',
-    'pending',
-    'TRACE',
-    'CONNECT',
-    'GET',
-    'follow',
-    'max_attempts',
-  ],
+  ...'PENDING IN_FLIGHT SUCCEEDED EXHAUSTED CANCELLED pending TRACE CONNECT GET follow max_attempts'.split(' '),
   ...['https://evil.test ben', 'https://api.test ben', 'https://other.test', 'ben', '{}', '[]', '{', '"x"', '1e999'],
 ]
 

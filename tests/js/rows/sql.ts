@@ -48,58 +48,15 @@ const columnsOf = (database: DatabaseSync, table: string): string[] =>
     .map(({ name }) => String(name))
 
 /** Fields of `record` and `headers`, known and unknown, with those of a task that no record has a say in. */
-export const FIELDS = [
-  ...[
-    'withheldHeaders',
-    'requestInit',
-    'policy',
-    'idempotent',
-    'meta',
-    'tags',
-    'taskId',
-    'targetUrl',
-    'lane',
-    'principal',
-    'origin',
-    'method',
-  ],
-  ...[
-    'headers',
-    'schema',
-    'status',
-    'attemptNumber',
-    'bodyBytes',
-    'idempotencyKey',
-    '__proto__',
-    'home',
-    'deadlineAt',
-    'toJSON',
-  ],
-]
-export const INIT = [
-  'credentials',
-  'mode',
-  'cache',
-  'redirect',
-  'referrerPolicy',
-  'integrity',
-  'signal',
-  'dispatcher',
-  '__proto__',
-]
-export const POLICY = [
-  ...[
-    'policyId',
-    'strategy',
-    'maxAttempts',
-    'initialDelayMs',
-    'multiplier',
-    'totalBudgetMs',
-    'jitterType',
-    'retryableStatusCodes',
-  ],
-  ...['retryNetworkErrors', 'attemptTimeoutMs', 'maxRetryAfterMs', 'keyTtlMs', 'delaysMs', 'unknown', '__proto__'],
-]
+export const FIELDS = (
+  'withheldHeaders requestInit policy idempotent meta tags taskId targetUrl lane principal origin method ' +
+  'headers schema status attemptNumber bodyBytes idempotencyKey __proto__ home deadlineAt toJSON'
+).split(' ')
+export const INIT = 'credentials mode cache redirect referrerPolicy integrity signal dispatcher __proto__'.split(' ')
+export const POLICY = (
+  'policyId strategy maxAttempts initialDelayMs multiplier totalBudgetMs jitterType retryableStatusCodes ' +
+  'retryNetworkErrors attemptTimeoutMs maxRetryAfterMs keyTtlMs delaysMs unknown __proto__'
+).split(' ')
 
 export function put(into: object, name: string, value: unknown): void {
   Object.defineProperty(into, name, { value, enumerable: true, configurable: true, writable: true })

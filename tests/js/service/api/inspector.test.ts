@@ -123,23 +123,13 @@ test('whatever the path, the log and the metrics know one route', async () => {
   expect(JSON.stringify([requests, log])).not.toMatch(/secret-name|aaaa/)
 })
 
-test.each([
-  '/ui/nothing.js',
-  '/ui/UI.JS',
-  '/ui/ui.js/',
-  '/ui//ui.js',
-  '/ui/page',
-  '/ui/constructor',
-  '/ui/__proto__',
-  '/ui/%75i.js',
-  '/ui/..%2fui.js',
-  '/ui/%2e%2e%2f%2e%2e%2fetc%2fpasswd',
-  '/ui/..%5c..%5cpackage.json',
-  '/ui/ui.js%00.html',
-  '/ui/%',
-  '/uix',
-  '/%75i/',
-])('%s is nothing', async (path) => {
+test.each(
+  (
+    '/ui/nothing.js /ui/UI.JS /ui/ui.js/ /ui//ui.js /ui/page /ui/constructor /ui/__proto__ /ui/%75i.js ' +
+    '/ui/..%2fui.js /ui/%2e%2e%2f%2e%2e%2fetc%2fpasswd /ui/..%5c..%5cpackage.json /ui/ui.js%00.html /ui/% ' +
+    '/uix /%75i/'
+  ).split(' '),
+)('%s is nothing', async (path) => {
   const { ask } = await world()
   const answer = await ask('GET', path)
   expect([answer.status, typeOf(answer)]).toEqual([404, 'not-found'])

@@ -32,16 +32,7 @@ export const requestFields: readonly Field[] = [
     name: 'headers of a request to the service',
     async put(world, make) {
       const names = ['cookie', 'proxy-authorization', 'x-api-key', 'user-agent', 'referer', 'x-request-id', 'forwarded']
-      const more = [
-        'traceparent',
-        'tracestate',
-        'baggage',
-        'accept',
-        'if-none-match',
-        'prefer',
-        'x-forwarded-for',
-        'from',
-      ]
+      const more = 'traceparent tracestate baggage accept if-none-match prefer x-forwarded-for from'.split(' ')
       for (const name of [...names, ...more]) {
         await world.ask(TASKS, { headers: { [name]: make() } })
         await world.ask(TASKS, {

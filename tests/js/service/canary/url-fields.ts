@@ -4,17 +4,7 @@ import { SHAPES } from '../../canaries.ts'
 import { type Field, ofEach, TOKENS } from './field.ts'
 import type { World } from './world.ts'
 
-const SECRET_PARAMETERS = [
-  'token',
-  'sig',
-  'access_token',
-  'X-Amz-Signature',
-  'key',
-  'password',
-  'code',
-  'api_key',
-  'client_secret',
-]
+const SECRET_PARAMETERS = 'token sig access_token X-Amz-Signature key password code api_key client_secret'.split(' ')
 
 const pathsOf = (secret: string): readonly string[] => [
   `/bot123456:${secret}/sendMessage`,
