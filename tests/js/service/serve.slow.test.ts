@@ -173,14 +173,7 @@ describe('tokens and listeners', () => {
 
   test('a name that is not its own is refused, and so is a page of another origin', async () => {
     const { url } = await start()
-    const { port } = new URL(url)
-    const named = (path: string): Promise<number> =>
-      new Promise((resolve, reject) => {
-        get({ port, host: '127.0.0.1', path, headers: { host: 'evil.example' } }, (response) => {
-          response.resume()
-          resolve(response.statusCode ?? 0)
-        }).on('error', reject)
-      })
+    const named = (path: string) => statusOfRaw(url, path, { host: 'evil.example' })
     expect(await named('/retry-tasks')).toBe(421)
     // a probe asks by the address of its container
     expect([await named('/healthz'), await named('/readyz')]).toEqual([200, 200])
@@ -189,9 +182,9 @@ describe('tokens and listeners', () => {
 })
 
 /** Asks for a path as it stands: `fetch` would tidy it up first. */
-const statusOfRaw = (base: string, path: string): Promise<number> =>
+const statusOfRaw = (base: string, path: string, headers = {}): Promise<number> =>
   new Promise((resolve, reject) => {
-    get({ port: new URL(base).port, host: '127.0.0.1', path }, (response) => {
+    get({ port: new URL(base).port, host: '127.0.0.1', path, headers }, (response) => {
       response.resume()
       resolve(response.statusCode ?? 0)
     }).on('error', reject)
@@ -345,10 +338,12 @@ test('credentials and keys are read from files of their own, again on SIGHUP, an
   const { origin, url, seen } = await target()
   const tokens = [{ sha256: sha256('rd_a'), tenant: 'acme', scopes: ['tasks:write', 'tasks:read'] }]
   const credential = (name: string) => ({
-    api: {
-      origins: [origin],
-      tenants: ['acme'],
-      headers: { authorization: { from: `env:${name}`, prefix: 'Bearer ' } },
+    ...{
+      api: {
+        origins: [origin],
+        tenants: ['acme'],
+        headers: { authorization: { from: `env:${name}`, prefix: 'Bearer ' } },
+      },
     },
   })
   const cwd = folder({
@@ -357,26 +352,13 @@ test('credentials and keys are read from files of their own, again on SIGHUP, an
     'redrive.config.json': { signing: { hooks: { keys: [{ from: 'file:whsec' }], tenants: '*' } } },
     whsec: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   })
-  const args = [
-    '--tokens',
-    'tokens.json',
-    '--credentials',
-    'credentials.json',
-    '--allow-http',
-    '--allow-private',
-    '127.0.0.1/32',
-    '--targets',
-    `:${new URL(url).port}`,
-  ]
+  const files = '--tokens tokens.json --credentials credentials.json'
+  const args = `${files} --allow-http --allow-private 127.0.0.1/32 --targets :${new URL(url).port}`.split(' ')
   const service = await start(args, cwd, { ONE: 'the-first', TWO: 'the-second' })
   expect(service.lines.find(({ event }) => event === 'credentials')).toMatchObject({ names: ['api'] })
   expect(service.lines.find(({ event }) => event === 'signing')).toMatchObject({ names: ['hooks'] })
-  const send = () =>
-    post(
-      `${service.url}/retry-tasks`,
-      { targetUrl: url, json: 1, credential: 'api', signing: 'hooks' },
-      { authorization: 'Bearer rd_a' },
-    )
+  const task = { targetUrl: url, json: 1, credential: 'api', signing: 'hooks' }
+  const send = () => post(`${service.url}/retry-tasks`, task, { authorization: 'Bearer rd_a' })
   expect((await send()).status).toBe(201)
   await eventually(() => seen.length).toBe(1)
   writeFileSync(join(cwd, 'credentials.json'), JSON.stringify(credential('TWO')))

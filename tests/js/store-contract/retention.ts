@@ -1,76 +1,17 @@
 import { expect, test } from 'vitest'
 import { ENDED_BYTES } from '../../../js/api/store.ts'
-import { idOf, type Open, SUCCEEDED, setup, TERMS } from './kit.ts'
+import { idOf, type Open, SUCCEEDED, setup, TERMS, times } from './kit.ts'
 
-/** Who ends how many tasks, one after another; which of theirs are left of at most so many, and how many were deleted. */
-type Case = readonly [
-  most: number,
-  ended: readonly (readonly [principal: string | null, count: number])[],
-  left: readonly (readonly [from: number, to: number])[],
-]
-
-const CASES: readonly Case[] = [
-  [
-    20,
-    [
-      ['ann', 10],
-      ['bob', 30],
-    ],
-    [
-      [1, 10],
-      [31, 40],
-    ],
-  ],
-  [
-    20,
-    [
-      ['bob', 30],
-      ['ann', 10],
-    ],
-    [[21, 40]],
-  ],
-  [
-    20,
-    [
-      ['bob', 30],
-      [null, 10],
-    ],
-    [[21, 40]],
-  ],
-  [
-    7,
-    [
-      ['ann', 4],
-      ['bob', 5],
-      ['eve', 3],
-    ],
-    [
-      [3, 4],
-      [8, 12],
-    ],
-  ],
-  [
-    6,
-    [
-      [null, 4],
-      ['ann', 4],
-      ['', 1],
-    ],
-    [
-      [3, 4],
-      [6, 9],
-    ],
-  ],
-  [
-    0,
-    [
-      ['ann', 2],
-      ['bob', 1],
-    ],
-    [],
-  ],
-  [3, [['ann', 3]], [[1, 3]]],
-]
+/** Who ends how many tasks, one after another, and which of them are left of at most so many. `null`: no principal; before a bare colon: that of no letters. */
+const CASES = [
+  [20, 'ann:10 bob:30', '1-10 31-40'],
+  [20, 'bob:30 ann:10', '21-40'],
+  [20, 'bob:30 null:10', '21-40'],
+  [7, 'ann:4 bob:5 eve:3', '3-4 8-12'],
+  [6, 'null:4 ann:4 :1', '3-4 6-9'],
+  [0, 'ann:2 bob:1', '0-0'],
+  [3, 'ann:3', '1-3'],
+] as const
 
 /** The part of retention that is one principal's. */
 export function retentionRules(open: Open): void {
@@ -82,7 +23,10 @@ export function retentionRules(open: Open): void {
     'S17 $limit $most: of $ended the principal that has most loses its oldest, and others nothing',
     async ({ limit, most, ended, left }) => {
       const { add, store, turn, pass } = await setup(open, { retention: { ...TERMS.retention, [limit]: most } })
-      const principals = ended.flatMap(([principal, count]) => Array.from({ length: count }, () => principal))
+      const principals = ended.split(' ').flatMap((each) => {
+        const [name = '', count] = each.split(':')
+        return times(Number(count), name === 'null' ? null : name)
+      })
       await add(...principals.map((principal) => ({ principal, dueInMs: 9_000 })))
       for (const [i] of principals.entries()) {
         await store.cancel(idOf(i + 1), limit === 'maxDeadLetters' ? 'vetoed' : undefined)
@@ -90,7 +34,8 @@ export function retentionRules(open: Open): void {
       }
       const { trimmed = [] } = await turn()
       const all = principals.map((principal, i) => ({ taskId: idOf(i + 1), principal }))
-      const isLeft = (_: unknown, i: number) => left.some(([from, to]) => i + 1 >= from && i + 1 <= to)
+      const spans = left.split(' ').map((span) => span.split('-').map(Number))
+      const isLeft = (_: unknown, i: number) => spans.some(([from = 0, to = 0]) => i + 1 >= from && i + 1 <= to)
       const kept = (await store.list({ limit: 100 })).tasks.map(({ taskId, principal }) => ({ taskId, principal }))
       expect(kept).toEqual(all.filter(isLeft))
       const gone = all.filter((each, i) => !isLeft(each, i))
