@@ -9,11 +9,9 @@ const NOTICED_MS = 50
 
 export interface HangingServer {
   readonly url: string
-  /** Answers that are unfinished now. */
   readonly answers: number
   /** The most answers that were unfinished at once; a platform may keep idle connections besides. */
   readonly mostAnswers: number
-  /** Sockets opened in all. */
   readonly opened: number
   readonly hits: number
 }

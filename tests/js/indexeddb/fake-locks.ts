@@ -43,7 +43,6 @@ export class FakeBrowser {
     }
   }
 
-  /** With a '*' where shared. */
   names(of: 'held' | 'queued'): string[] {
     return this[of].map(({ name, mode }) => name + (mode === 'shared' ? '*' : ''))
   }
@@ -53,9 +52,7 @@ export class FakeBrowser {
 export class FakeTab extends EventTarget implements LockManager {
   visibilityState: DocumentVisibilityState = 'visible'
   isFrozen = false
-  /** What each request is refused with. */
   refusal: Error | undefined
-  /** Does not answer. */
   isMute = false
   queries = 0
   readonly #browser: FakeBrowser

@@ -10,7 +10,6 @@ let names = 0
 /** Of a queue whose database is not there yet. */
 export const freshName = (): string => `test-${process.pid}-${++names}`
 
-/** Closed when the test is over. */
 export function openStore(name: string, options: Omit<IndexedDbStoreOptions, 'name'> = {}): TaskStore {
   const store = indexedDbStore({ name, ...options })
   onTestFinished(() => store.close())

@@ -15,7 +15,6 @@ export interface Case {
 
 export interface Ended {
   readonly hits: number
-  /** The status of the answer that the caller has got. */
   readonly status: number | undefined
   readonly error: unknown
   /** The waits between the attempts, in milliseconds. */

@@ -19,7 +19,6 @@ async function setup() {
   return { server, store }
 }
 
-/** Names of the connections that the store has. */
 async function connections(server: RedisServer): Promise<readonly string[]> {
   const list = String(await server.ask('CLIENT', 'LIST'))
   return [...list.matchAll(/ name=(redrive\S*)/g)].map(([, name = '']) => name)

@@ -100,7 +100,6 @@ export const PLACES: Readonly<Record<string, () => StoragePlace>> = {
   },
 }
 
-/** Closed when the test is over. */
 function kept(store: TaskStore): TaskStore {
   onTestFinished(() => store.close())
   return store

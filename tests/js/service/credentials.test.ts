@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { createService, type ServiceOptions } from '../../../js/service.ts'
+import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { bySize } from '../../size.ts'
 import { eventually } from '../eventually.ts'
@@ -10,6 +10,14 @@ import { tokenFor } from './api/setup.ts'
 import { target } from './loopback.ts'
 import { json } from './program.ts'
 import { QUICK, secretFile, setup } from './service-setup.ts'
+
+type Made = Awaited<ReturnType<typeof setup>>
+/** The id of a task that is handed over. */
+const handed = async ({ post }: Made, task: object) =>
+  (await json(await post('/retry-tasks', { json: 1, ...task }))).taskId
+const shown = async ({ ask }: Made, taskId: unknown, headers = {}) =>
+  json(await ask(`/retry-tasks/${taskId}`, { headers }))
+const WAIT = { prefer: 'wait=20' }
 
 describe('a credential', () => {
   test('is read for each attempt, laid over its headers, and shown nowhere', async () => {
@@ -23,14 +31,10 @@ describe('a credential', () => {
         },
       },
     })
-    const task = await ended(
-      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'acme-api', policy: QUICK }),
-    )
+    const given = { targetUrl: url, json: 1, credential: 'acme-api', policy: QUICK }
+    const task = await ended(await post('/retry-tasks', given))
     expect(task).toMatchObject({ status: 'SUCCEEDED', credential: 'acme-api', headers: {} })
-    expect(seen.map(({ authorization }) => authorization)).toEqual([
-      'Bearer a-secret-of-acme',
-      'Bearer a-secret-of-acme',
-    ])
+    expect(seen.map(({ authorization }) => authorization)).toEqual(Array(2).fill('Bearer a-secret-of-acme'))
     expect(seen[0]).toMatchObject({ 'x-tenant-key': 'a-secret-of-acme', 'content-type': 'application/json' })
     const told = [
       JSON.stringify([log, task, (await store.list({ limit: 10 })).tasks]),
@@ -51,37 +55,25 @@ describe('a credential', () => {
       signing: { hooks: { keys: [{ from: 'env:NONE' }], tenants: ['acme'] } },
     })
     const said = async (token: string, more: object) => {
-      const answer = await post(
-        '/retry-tasks',
-        { targetUrl: url, json: 1, delayMs: 60_000, ...more },
-        { authorization: `Bearer ${token}` },
-      )
+      const task = { targetUrl: url, json: 1, delayMs: 60_000, ...more }
+      const answer = await post('/retry-tasks', task, { authorization: `Bearer ${token}` })
       const { type = '', detail = '' } = await json(answer)
       return [answer.status, String(type).replace('urn:redrive:problem:', ''), detail]
     }
     expect(await said('a', { credential: 'mine', signing: 'hooks' })).toEqual([201, '', ''])
-    for (const [token, name] of [
-      ['b', 'mine'],
-      ['b', 'nothing'],
-      ['a', 'nothing'],
-      ['a', '__proto__'],
-    ] as const) {
-      expect(await said(token, { credential: name })).toEqual([
-        422,
-        'credential-refused',
-        'credential: there is no credential of this name for this tenant',
-      ])
-    }
-    expect(await said('b', { signing: 'hooks' })).toEqual([
-      422,
-      'credential-refused',
-      'signing: there is no signing of this name for this tenant',
-    ])
-    expect(await said('a', { targetUrl: 'http://localhost:1/', credential: 'mine' })).toEqual([
-      422,
-      'credential-refused',
-      'credential: the credential of this name is not for http://localhost:1',
-    ])
+    const none = 'credential: there is no credential of this name for this tenant'
+    for (const [token, more, why] of [
+      ['b', { credential: 'mine' }, none],
+      ['b', { credential: 'nothing' }, none],
+      ['a', { credential: 'nothing' }, none],
+      ['a', { credential: '__proto__' }, none],
+      ['b', { signing: 'hooks' }, 'signing: there is no signing of this name for this tenant'],
+      [
+        ...(['a', { targetUrl: 'http://localhost:1/', credential: 'mine' }] as const),
+        'credential: the credential of this name is not for http://localhost:1',
+      ],
+    ] as const)
+      expect(await said(token, more)).toEqual([422, 'credential-refused', why])
     expect((await said('a', { credential: 'not a name' })).slice(0, 2)).toEqual([422, 'invalid'])
   })
 
@@ -89,29 +81,22 @@ describe('a credential', () => {
     const { origin, url, seen } = await target(({ authorization }) => (authorization === 'new' ? 200 : 401))
     const { from, write } = secretFile('old')
     const options = { credentials: { api: { origins: [origin], headers: { authorization: { from } } } } }
-    const { service, post, ask } = await setup(options)
-    const { taskId } = await json(
-      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }),
-    )
-    const shown = async () => json(await ask(`/retry-tasks/${taskId}`))
-    await eventually(async () => (await shown()).parked).toBe(true)
+    const made = await setup(options)
+    const taskId = await handed(made, { targetUrl: url, credential: 'api', policy: QUICK })
+    await eventually(() => shown(made, taskId)).toMatchObject({ parked: true, status: 'PENDING', attemptNumber: 0 })
     expect(seen.map(({ authorization }) => authorization)).toEqual(['old', 'old'])
-    expect(await shown()).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
     write('new')
-    await service.reload(options)
-    await eventually(async () => (await shown()).status).toBe('SUCCEEDED')
+    await made.service.reload(options)
+    await eventually(() => shown(made, taskId)).toMatchObject({ status: 'SUCCEEDED' })
     expect(seen.at(-1)?.authorization).toBe('new')
   })
 
   test('that cannot be read gives the attempt back, and the log says where it was to be', async () => {
     const { origin, url, seen } = await target()
     const { from, write } = secretFile('')
-    const { post, ask, log } = await setup({
-      credentials: { api: { origins: [origin], headers: { authorization: { from } } } },
-    })
-    const { taskId } = await json(
-      await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', policy: QUICK }),
-    )
+    const made = await setup({ credentials: { api: { origins: [origin], headers: { authorization: { from } } } } })
+    const taskId = await handed(made, { targetUrl: url, credential: 'api', policy: QUICK })
+    const { log } = made
     await eventually(() => log.filter(({ event }) => event === 'credential_failed').length).toBe(1)
     expect(log.find(({ event }) => event === 'credential_failed')).toMatchObject({
       level: 'warn',
@@ -120,8 +105,7 @@ describe('a credential', () => {
     })
     expect(seen).toEqual([])
     write('here')
-    const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
-    expect(ended).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+    expect(await shown(made, taskId, WAIT)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
   })
 
   test.each(['taken away', 'taken from its tenant', 'taken from its origin'])(
@@ -129,10 +113,9 @@ describe('a credential', () => {
     async (how) => {
       const { origin, url, seen } = await target()
       const api = { origins: [origin], headers: () => ({ 'x-key': 'k' }) }
-      const { service, post, ask, log } = await setup({ credentials: { api } })
-      const { taskId } = await json(
-        await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', delayMs: 60_000 }),
-      )
+      const made = await setup({ credentials: { api } })
+      const { service, post, ask, log } = made
+      const taskId = await handed(made, { targetUrl: url, credential: 'api', delayMs: 60_000 })
       const changed = {
         'taken away': {},
         'taken from its tenant': { api: { ...api, tenants: ['acme'] } },
@@ -140,7 +123,7 @@ describe('a credential', () => {
       }
       await service.reload({ credentials: changed[how as keyof typeof changed] })
       await post(`/retry-tasks/${taskId}/due`, {})
-      await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).parked).toBe(true)
+      await eventually(() => shown(made, taskId)).toMatchObject({ parked: true })
       expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1)
       const explained = JSON.stringify(await (await ask(`/retry-tasks/${taskId}/explain`)).json())
       expect(explained).toContain('by the settings of the service')
@@ -149,7 +132,7 @@ describe('a credential', () => {
       expect(explained).not.toMatch(/resume\(|setPrincipal/)
       expect(seen).toEqual([])
       await service.reload({ credentials: { api } })
-      await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).status).toBe('SUCCEEDED')
+      await eventually(() => shown(made, taskId)).toMatchObject({ status: 'SUCCEEDED' })
       expect(seen[0]).toMatchObject({ 'x-key': 'k' })
     },
   )
@@ -189,9 +172,8 @@ describe('a signature', () => {
     const { url, seen } = await target(() => (seen.length < 2 ? 503 : 200))
     const { from } = secretFile(whsec)
     const { post, ended, log, store } = await setup({ signing: { hooks: { keys: [{ from }] } } })
-    const task = await ended(
-      await post('/retry-tasks', { targetUrl: url, json: { order: 'Zoë' }, signing: 'hooks', policy: QUICK }),
-    )
+    const given = { targetUrl: url, json: { order: 'Zoë' }, signing: 'hooks', policy: QUICK }
+    const task = await ended(await post('/retry-tasks', given))
     expect(task).toMatchObject({ status: 'SUCCEEDED', signing: 'hooks' })
     for (const { body, path: _, ...headers } of seen) {
       expect(headers['webhook-id']).toBe(task.taskId)
@@ -205,15 +187,12 @@ describe('a signature', () => {
   test('whose key cannot be read gives the attempt back', async () => {
     const { url, seen } = await target()
     const { from, write } = secretFile('whsec_short')
-    const { post, ask, log } = await setup({ signing: { hooks: { keys: [{ from }] } } })
-    const { taskId } = await json(
-      await post('/retry-tasks', { targetUrl: url, json: 1, signing: 'hooks', policy: QUICK }),
-    )
-    await eventually(() => log.filter(({ event }) => event === 'signing_failed').length).toBe(1)
+    const made = await setup({ signing: { hooks: { keys: [{ from }] } } })
+    const taskId = await handed(made, { targetUrl: url, signing: 'hooks', policy: QUICK })
+    await eventually(() => made.log.filter(({ event }) => event === 'signing_failed').length).toBe(1)
     expect(seen).toEqual([])
     write(whsec)
-    const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
-    expect(ended).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+    expect(await shown(made, taskId, WAIT)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
   })
 })
 
@@ -278,15 +257,7 @@ test.each([
   [{ api: { ...api, headers: { a: { from: 'env:A', prefix: 'x\n' } } } }, /^credentials\.api\.headers\.a\.prefix/],
   [{ api: { ...api, header: {} } }, /^credentials\.api\.header: no such key/],
 ])('%j is refused when the service is made', (credentials, message) => {
-  let refusal = ''
-  try {
-    createService({
-      store: memoryStore({ everyone: true }),
-      credentials: credentials as NonNullable<ServiceOptions['credentials']>,
-    })
-  } catch (error) {
-    refusal = (error as Error).message
-  }
-  expect(refusal).toMatch(message)
-  expect(refusal).not.toContain('SECRET')
+  const make = () => createService({ store: memoryStore({ everyone: true }), credentials: credentials as never })
+  expect(make).toThrow(message)
+  expect(make).not.toThrow('SECRET')
 })

@@ -1,70 +1,44 @@
 // GET /events of the program itself, over real sockets.
 
+import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
-import { sha256 } from './api/setup.ts'
+import { tokenFor } from './api/setup.ts'
 import { folder, json, post, start } from './program.ts'
 
-interface Heard {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-  /** All that was read so far. */
-  text(): string
-  /** Events by name and data. */
-  events(): readonly {
-    readonly event: string
-    readonly id: string | undefined
-    readonly data: Record<string, unknown>
-  }[]
-  readonly ended: Promise<void>
-  leave(): void
-}
+type Heard = Awaited<ReturnType<typeof listen>>
 
-/** A listener that reads all that comes. */
-function listen(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Heard> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { headers, method, agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part) => {
-        text += part
-      })
-      const ended = new Promise<void>((done) => response.on('close', () => done()))
-      const events = () =>
-        text
-          .split('\n\n')
-          .filter((part) => part.includes('event: '))
-          .map((part) => ({
-            event: /^event: (.*)$/m.exec(part)?.[1] ?? '',
-            id: /^id: (.*)$/m.exec(part)?.[1],
-            data: JSON.parse(/^data: (.*)$/m.exec(part)?.[1] ?? '{}'),
-          }))
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: response.headers,
-        text: () => text,
-        events,
-        ended,
-        leave: () => request.destroy(),
-      })
-    })
-    request.on('error', reject)
-    onTestFinished(() => void request.destroy())
+async function listen(url: string, headers: Record<string, string> = {}) {
+  const request = get(url, { headers, agent: false })
+  onTestFinished(() => void request.destroy())
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let text = ''
+  response.setEncoding('utf8').on('data', (part) => {
+    text += part
   })
+  const ended = new Promise<void>((done) => response.on('close', () => done()))
+  /** By name and data. */
+  const events = () =>
+    text
+      .split('\n\n')
+      .filter((part) => part.includes('event: '))
+      .map((part) => ({
+        event: /^event: (.*)$/m.exec(part)?.[1] ?? '',
+        id: /^id: (.*)$/m.exec(part)?.[1],
+        data: JSON.parse(/^data: (.*)$/m.exec(part)?.[1] ?? '{}') as Record<string, unknown>,
+      }))
+  const { statusCode: status = 0, headers: said } = response
+  return { status, headers: said, text: () => text, events, ended, leave: () => request.destroy() }
 }
 
-const TOKENS = ['acme', 'other'].map((tenant) => ({
-  name: tenant,
-  sha256: sha256(`rd_${tenant}`),
-  tenant,
-  scopes: ['tasks:read', 'tasks:write'],
-}))
-const ADMIN = { name: 'admin', sha256: sha256('rd_admin'), tenant: null, scopes: ['admin'] }
+const TOKENS = ['acme', 'other'].map((tenant) => tokenFor(`rd_${tenant}`, tenant, 'tasks:read', 'tasks:write'))
+const ADMIN = tokenFor('rd_admin', null, 'admin')
 const as = (name: string) => ({ authorization: `Bearer rd_${name}` })
 
-const withTokens = (cwd: string) => start(['--tokens', 'tokens.json'], cwd)
+const withTokens = () => start(['--tokens', 'tokens.json'], folder({ 'tokens.json': { tokens: [...TOKENS, ADMIN] } }))
 
 describe('a listener', () => {
   test('hears what happens to a task, from the POST to its end', async () => {
@@ -106,7 +80,7 @@ describe('a listener', () => {
   })
 
   test('hears of its own tenant alone, and only who sees all hears of circuits', async () => {
-    const { url } = await withTokens(folder({ 'tokens.json': { tokens: [...TOKENS, ADMIN] } }))
+    const { url } = await withTokens()
     const [acme, other, admin] = await Promise.all(
       ['acme', 'other', 'admin'].map((name) => listen(`${url}/events`, as(name))),
     )
@@ -119,7 +93,7 @@ describe('a listener', () => {
   })
 
   test('needs a token that may read, a host that is known, and types that there are', async () => {
-    const { url } = await withTokens(folder({ 'tokens.json': { tokens: [...TOKENS, ADMIN] } }))
+    const { url } = await withTokens()
     expect((await listen(`${url}/events`)).status).toBe(401)
     expect((await listen(`${url}/events?types=retry,none`, as('acme'))).status).toBe(400)
     expect((await listen(`${url}/events?origin=a`, as('acme'))).status).toBe(400)

@@ -39,7 +39,6 @@ function setup(broadcast?: Broadcast, process = 'one', clock = fakeClock()) {
 
 const decoder = new TextDecoder()
 
-/** Reads all that has come, as soon as something has. */
 async function read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   const { done, value } = await reader.read()
   return done ? 'END' : decoder.decode(value)
@@ -258,11 +257,14 @@ describe('between processes', () => {
     }
   }
 
-  test('a listener hears the others, which send only while they are listened to', async () => {
-    const broadcast = bus()
+  /** Two processes on one clock. */
+  function pair(broadcast = bus()) {
     const clock = fakeClock()
-    const one = setup(broadcast, 'one', clock)
-    const two = setup(broadcast, 'two', clock)
+    return { broadcast, clock, one: setup(broadcast, 'one', clock), two: setup(broadcast, 'two', clock) }
+  }
+
+  test('a listener hears the others, which send only while they are listened to', async () => {
+    const { broadcast, clock, one, two } = pair()
     expect([two.isWatched(), broadcast.sent]).toEqual([false, []])
     const reader = listen(one.feed)
     expect(await read(reader)).toContain(': what the processes of this store do, as it happens\n')
@@ -287,10 +289,7 @@ describe('between processes', () => {
   })
 
   test('a listener that comes back within a minute has missed nothing of the others, though nobody else listened', async () => {
-    const broadcast = bus()
-    const clock = fakeClock()
-    const one = setup(broadcast, 'one', clock)
-    const two = setup(broadcast, 'two', clock)
+    const { clock, one, two } = pair()
     const reader = listen(one.feed)
     two.happen(1)
     const lastEventId = lastId(await read(reader))
@@ -301,10 +300,7 @@ describe('between processes', () => {
   })
 
   test('one that comes later is told that it may have missed some, though this process has made events for others', async () => {
-    const broadcast = bus()
-    const clock = fakeClock()
-    const one = setup(broadcast, 'one', clock)
-    const two = setup(broadcast, 'two', clock)
+    const { clock, one, two } = pair()
     listen(two.feed)
     const reader = listen(one.feed)
     one.happen(1)
@@ -323,16 +319,8 @@ describe('between processes', () => {
     const { feed, happen } = setup(broadcast)
     const reader = listen(feed)
     await read(reader)
-    for (const text of [
-      '',
-      '{',
-      'null',
-      '[]',
-      '{"v":2,"from":"x","event":{}}',
-      '{"v":1}',
-      '{"v":1,"from":"x","event":{}}',
-    ])
-      broadcast.send(text)
+    const ofOthers = ['{"v":2,"from":"x","event":{}}', '{"v":1}', '{"v":1,"from":"x","event":{}}']
+    for (const text of ['', '{', 'null', '[]', ...ofOthers]) broadcast.send(text)
     happen(1)
     expect(numbers(await read(reader))).toEqual([1])
   })

@@ -6,7 +6,6 @@ import { fakeClock } from '../../../js/testing.ts'
 import { json } from './program.ts'
 import { setup } from './service-setup.ts'
 
-/** A service whose store lies in a place of 1,000 bytes. */
 async function filling(limits: { readonly capacity?: number; readonly capacityBytes?: number } = {}) {
   const clock = fakeClock()
   const room: { -readonly [field in keyof StoreRoom]: StoreRoom[field] } = {

@@ -1,11 +1,12 @@
 // Limits of single targets and tenants: what they say to the store, and that they hold over all processes and partitions.
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { limitsOf, sharesOf } from '../../../js/service/limits.ts'
 import { type ApiToken, createService, type ServiceOptions } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
-import { sha256, tokenFor } from './api/setup.ts'
+import { tokenFor } from './api/setup.ts'
 import { json } from './program.ts'
+import { setup } from './service-setup.ts'
 
 describe('limits in the store’s words', () => {
   test('a target is the limit of all tenants unless it says otherwise', () => {
@@ -112,27 +113,9 @@ const TENANTS = ['acme', 'other']
 const token = (name: string) => ({ authorization: `Bearer rd_${name}` })
 
 async function service(options: Partial<ServiceOptions>) {
-  const made = createService({
-    store: memoryStore({ everyone: true }),
-    tokens: TENANTS.map((name) => ({
-      ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
-      sha256: sha256(`rd_${name}`),
-    })),
-    allowHttp: true,
-    allowPrivate: ['127.0.0.0/8'],
-    ...options,
-  })
-  onTestFinished(() => made.close({ drainMs: 0 }))
-  await made.ready
-  const ask = (path: string, tenant: string, body: unknown) =>
-    made.fetch(
-      new Request(`http://localhost${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...token(tenant) },
-        body: JSON.stringify(body),
-      }),
-    )
-  return { made, ask }
+  const tokens = TENANTS.map((name) => tokenFor(`rd_${name}`, name, 'tasks:read', 'tasks:write'))
+  const { service: made, post } = await setup({ tokens, allowLoopback: false, ...options })
+  return { made, ask: (path: string, tenant: string, body: unknown) => post(path, body, token(tenant)) }
 }
 
 test('S17 a tenant over its quota gets 429 and a time to come back, and others are not touched', async () => {

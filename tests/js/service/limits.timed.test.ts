@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { onLoopback } from '../../loopback.ts'
 import { startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
-import { sha256, tokenFor } from './api/setup.ts'
+import { tokenFor } from './api/setup.ts'
 import { folder, type Program, post, start } from './program.ts'
 
 /** A target that tells how many requests it has at most at one time, and when each came. */
@@ -25,7 +25,6 @@ async function target(holdMs = 0) {
   return { origin, seen, most: () => most }
 }
 
-/** How many attempts a process has made. */
 async function attemptsOf({ url }: Program): Promise<number> {
   const metrics = await (await fetch(`${url}/metrics`, { headers: token('operator') })).text()
   return [...metrics.matchAll(/^retry_attempts_total\{.*\} (\d+)$/gm)].reduce((sum, [, each]) => sum + Number(each), 0)
@@ -51,16 +50,15 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
     return ['--store', redis.url]
   }
 
-  const operator = { ...tokenFor('operator', null, 'admin'), sha256: sha256('rd_operator') }
+  const operator = tokenFor('rd_operator', null, 'admin')
+  const task = (origin: string, tenant: string) => ({
+    targetUrl: `${origin}/`,
+    json: 1,
+    headers: { 'x-tenant': tenant },
+  })
   const config = (origin: string, more: object) => ({
     'redrive.config.json': {
-      tokens: [
-        ...TENANTS.map((name) => ({
-          ...tokenFor(name, name, 'tasks:read', 'tasks:write'),
-          sha256: sha256(`rd_${name}`),
-        })),
-        operator,
-      ],
+      tokens: [...TENANTS.map((name) => tokenFor(`rd_${name}`, name, 'tasks:read', 'tasks:write')), operator],
       targets: [origin],
       allowHttp: true,
       allowPrivate: ['127.0.0.0/8'],
@@ -120,11 +118,7 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
     expect(Math.max(...hanging.map(({ seen }) => seen.length))).toBeLessThanOrEqual(16)
     for (const { origin, seen } of [good, hanging[0] as typeof good]) {
       const before = seen.length
-      await post(
-        `${url}/retry-tasks`,
-        { targetUrl: `${origin}/`, json: 1, headers: { 'x-tenant': 'three' } },
-        as('three'),
-      )
+      await post(`${url}/retry-tasks`, task(origin, 'three'), as('three'))
       await eventually(() => seen.length).toBe(before + 1)
       expect(seen.at(-1)?.tenant).toBe('three')
     }
@@ -136,19 +130,11 @@ describe.each(['sqlite', 'redis'] as const)('over processes on %s', (kind) => {
     const cwd = folder(config(origin, { concurrencyPerTenant: 4, concurrencyPerOrigin: 20 }))
     const flags = await storeFlags()
     const programs = await Promise.all([1, 2].map(() => start(flags, cwd)))
-    const flood = Array.from({ length: 200 }, () => ({
-      targetUrl: `${origin}/`,
-      json: 1,
-      headers: { 'x-tenant': 'acme' },
-    }))
+    const flood = Array(200).fill(task(origin, 'acme'))
     await post(`${programs[0]?.url}/retry-tasks/batch`, { tasks: flood }, token('acme'))
     await eventually(() => seen.length).toBeGreaterThan(20)
     const before = seen.length
-    await post(
-      `${programs[1]?.url}/retry-tasks`,
-      { targetUrl: `${origin}/`, json: 1, headers: { 'x-tenant': 'other' } },
-      token('other'),
-    )
+    await post(`${programs[1]?.url}/retry-tasks`, task(origin, 'other'), token('other'))
     await eventually(() => seen.some(({ tenant }) => tenant === 'other')).toBe(true)
     // of the flood no more went before it than was in flight, and what a turn may have taken meanwhile
     const at = seen.findIndex(({ tenant }) => tenant === 'other')

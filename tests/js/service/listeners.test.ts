@@ -32,12 +32,27 @@ function holdLoop(ms: number): void {
   while (performance.now() < until);
 }
 
-/** A listener that closes, and a client's connection to it that has carried one request. */
-async function leftIdle(): Promise<{ readonly socket: Socket; readonly close: () => Promise<void> }> {
-  const listener = await listen(async () => new Response(BODY), { host: '127.0.0.1', port: 0, tls: undefined })
+/** A listener, and clients' connections to it with all that came on each. */
+async function listening(answer: Parameters<typeof listen>[0], more: object = {}) {
+  const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined, ...more })
   onTestFinished(() => listener.cut())
-  const socket = connect(listener.port, '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
+  const open = () => {
+    const socket = connect(listener.port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    let came = ''
+    socket.on('data', (chunk) => {
+      came += chunk
+    })
+    socket.on('error', () => {})
+    return { socket, came: () => came }
+  }
+  return { listener, open }
+}
+
+/** A listener that closes, and a connection that has carried one request. */
+async function leftIdle() {
+  const { listener, open } = await listening(async () => new Response(BODY))
+  const { socket } = open()
   socket.write(REQUEST)
   expect(await toldOn(socket)).toMatch(ANSWER)
   return { socket, close: () => listener.close() }
@@ -71,18 +86,7 @@ describe('requests that are pipelined', () => {
       if (pathname === '/healthz') return Promise.resolve(new Response(BODY))
       return new Promise((resolve) => held.push(() => resolve(new Response(pathname))))
     }
-    const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined })
-    onTestFinished(() => listener.cut())
-    const open = () => {
-      const socket = connect(listener.port, '127.0.0.1')
-      onTestFinished(() => void socket.destroy())
-      let came = ''
-      socket.on('data', (chunk) => {
-        came += chunk
-      })
-      socket.on('error', () => {})
-      return { socket, came: () => came }
-    }
+    const { listener, open } = await listening(answer)
     const next = async (count: number) => {
       await eventually(() => begun.length).toBe(count)
       held.shift()?.()
@@ -147,19 +151,14 @@ describe('requests that are pipelined', () => {
       texts.push(await request.text())
       return new Response(`${texts.length}`)
     }
-    const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined })
-    onTestFinished(() => listener.cut())
-    const socket = connect(listener.port, '127.0.0.1')
-    onTestFinished(() => void socket.destroy())
-    let came = ''
-    socket.on('data', (chunk) => {
-      came += chunk
-    })
+    const { socket, came } = (await listening(answer)).open()
     const post = (length: number, more = '') =>
       `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n${more}\r\n${'x'.repeat(length)}`
     socket.write(post(3) + post(300_000) + post(5, 'expect: 100-continue\r\n') + post(7))
     await eventually(() => texts.map(({ length }) => length)).toEqual([3, 300_000, 5, 7])
-    await eventually(() => came.match(/HTTP\/1.1 \d+/g)).toEqual([200, 200, 100, 200, 200].map((n) => `HTTP/1.1 ${n}`))
+    await eventually(() => came().match(/HTTP\/1.1 \d+/g)).toEqual(
+      [200, 200, 100, 200, 200].map((n) => `HTTP/1.1 ${n}`),
+    )
   })
 
   test('and come behind one whose answer ends the connection are not begun', async () => {
@@ -168,9 +167,8 @@ describe('requests that are pipelined', () => {
       begun++
       return new Response(BODY, { headers: { connection: 'close' } })
     }
-    const listener = await listen(answer, { host: '127.0.0.1', port: 0, tls: undefined })
-    onTestFinished(() => listener.cut())
-    const socket = connect(listener.port, '127.0.0.1')
+    const { listener, open } = await listening(answer)
+    const { socket } = open()
     const ended = new Promise((resolve) => socket.resume().once('close', resolve))
     socket.write(pipelined(3))
     await ended
@@ -206,10 +204,7 @@ describe('where there are uploads, a request that has not come whole', () => {
       }
       return new Response(BODY)
     }
-    const listener = await listen(read, { host: '127.0.0.1', port: 0, tls: undefined, uploads: true, clock })
-    onTestFinished(() => listener.cut())
-    const socket = connect(listener.port, '127.0.0.1')
-    onTestFinished(() => void socket.destroy())
+    const { socket } = (await listening(read, { uploads: true, clock })).open()
     const told = toldOn(socket)
     /** Sends some of the body; resolves once it has been read. */
     const send = (text: string): Promise<void> =>
@@ -247,9 +242,7 @@ describe('where there are uploads, a request that has not come whole', () => {
 })
 
 test('a probe by HTTP/1.0, which needs no Host, is answered', async () => {
-  const listener = await listen(async ({ url }) => new Response(url), { host: '127.0.0.1', port: 0, tls: undefined })
-  onTestFinished(() => listener.cut())
-  const socket = connect(listener.port, '127.0.0.1')
+  const { socket } = (await listening(async ({ url }) => new Response(url))).open()
   const told = toldOn(socket)
   socket.write('GET /healthz HTTP/1.0\r\n\r\n')
   expect(await told).toMatch(/HTTP\/1\.1 200 [\s\S]*\/healthz'$/)

@@ -3,7 +3,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { onLoopback } from '../../loopback.ts'
 
-/** The headers of a request, and the rest of it. */
 export interface Seen extends IncomingHttpHeaders {
   readonly path: string
   readonly body: string

@@ -17,7 +17,6 @@ export interface NameServer {
   readonly address: string
   /** Questions for a name, or for all; each lookup is two. */
   asked(name?: string): number
-  /** Changes what it says. */
   say(name: string, said: Said): void
 }
 

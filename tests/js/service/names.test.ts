@@ -26,6 +26,16 @@ async function setup(says: Readonly<Record<string, Said>>) {
   return { clock, server, names, close, of }
 }
 
+/** Names that `find` finds, on virtual time; `of` is for the tenant that it names, or for none. */
+function found(find: Lookup) {
+  const clock = fakeClock()
+  const names = new Names({ clock, find })
+  return {
+    clock,
+    of: (name = NAME, tenant: string | null = null) => names.addressesOf(name, { tenant, withinMs: 2_000 }),
+  }
+}
+
 describe('a name is kept', () => {
   test.each([
     [0, 0],
@@ -49,17 +59,11 @@ describe('a name is kept', () => {
   })
 
   test('for as long as the shortest of its records says', async () => {
-    const clock = fakeClock()
     let asked = 0
-    const find: Lookup = async () => {
+    const { clock, of } = found(async () => {
       asked++
-      return [
-        { address: '8.8.8.8', ttl: 50 },
-        { address: '8.8.4.4', ttl: 5 },
-      ]
-    }
-    const names = new Names({ clock, find })
-    const of = () => names.addressesOf(NAME, { tenant: null, withinMs: 2_000 })
+      return ['8.8.8.8 50', '8.8.4.4 5'].map((said) => ({ address: said.slice(0, 7), ttl: Number(said.slice(8)) }))
+    })
     await of()
     await clock.advance(4_999)
     await of()
@@ -81,11 +85,8 @@ describe('a name is kept', () => {
   })
 
   test('in no more than 64 addresses', async () => {
-    const names = new Names({
-      clock: fakeClock(),
-      find: async () => Array.from({ length: 4_000 }, (_, i) => ({ address: `93.184.${i >> 8}.${i & 255}` })),
-    })
-    expect(await names.addressesOf(NAME, { tenant: null, withinMs: 1 })).toHaveLength(64)
+    const all = Array.from({ length: 4_000 }, (_, i) => ({ address: `93.184.${i >> 8}.${i & 255}` }))
+    expect(await found(async () => all).of()).toHaveLength(64)
   })
 })
 
@@ -113,10 +114,8 @@ describe('a name of which no server says where it leads', () => {
   })
 
   test('and is slow is found for the attempt that comes after, though it is to be kept for no time', async () => {
-    const clock = fakeClock()
     const answers: ((found: Awaited<ReturnType<Lookup>>) => void)[] = []
-    const names = new Names({ clock, find: () => new Promise((resolve) => answers.push(resolve)) })
-    const of = () => names.addressesOf(NAME, { tenant: null, withinMs: 2_000 })
+    const { clock, of } = found(() => new Promise((resolve) => answers.push(resolve)))
     const first = watch(of())
     await clock.advance(9_999)
     expect(first.error).toMatchObject({ code: 'NAME_UNRESOLVED', unmade: {} })
@@ -159,31 +158,23 @@ describe('places', () => {
     [10, Array.from({ length: 10 }, () => 5)],
   ])('are left for others by %i tenants with silent names', async (count, most) => {
     const taken = Array.from({ length: count }, () => 0)
-    const names = new Names({
-      clock: fakeClock(),
-      find: (name) => {
-        const tenant = Number(name.split('.').at(-1))
-        taken[tenant] = (taken[tenant] ?? 0) + 1
-        return new Promise(() => {})
-      },
+    const { of } = found((name) => {
+      const tenant = Number(name.split('.').at(-1))
+      taken[tenant] = (taken[tenant] ?? 0) + 1
+      return new Promise(() => {})
     })
-    for (const [i, name] of DEAD.entries()) {
-      void names.addressesOf(`${name}.${i % count}`, { tenant: `${i % count}`, withinMs: 1 }).catch(() => {})
-    }
+    for (const [i, name] of DEAD.entries()) void of(`${name}.${i % count}`, `${i % count}`).catch(() => {})
     for (const [i, each] of taken.entries()) expect(Math.abs(each - (most[i] ?? 0))).toBeLessThanOrEqual(1)
   })
 
   test('come free for the next in line, and a tenant that waits has the next turn', async () => {
     const begun: string[] = []
     const ends: (() => void)[] = []
-    const names = new Names({
-      clock: fakeClock(),
-      find: (name) => {
-        begun.push(name)
-        return new Promise((resolve) => ends.push(() => resolve([{ address: '8.8.8.8' }])))
-      },
+    const { of } = found((name) => {
+      begun.push(name)
+      return new Promise((resolve) => ends.push(() => resolve([{ address: '8.8.8.8' }])))
     })
-    const ask = (name: string, tenant: string) => watch(names.addressesOf(name, { tenant, withinMs: 2_000 }))
+    const ask = (name: string, tenant: string) => watch(of(name, tenant))
     for (const name of DEAD) ask(name, 'evil')
     // others take what is left
     for (let i = 0; i < 10; i++) ask(`own${i}.example`, `tenant${i}`)

@@ -15,6 +15,19 @@ const clock = fakeClock()
 const storesOf = (count: number): ApiStore[] =>
   Array.from({ length: count }, () => memoryStore({ clock, everyone: true }) as ApiStore)
 
+/** Three stores, and the one that they make. */
+const three = () => {
+  const stores = storesOf(3)
+  return { stores, one: oneStore(stores, 'tenant') }
+}
+const STEP = { owner: 'one', settle: [], renew: [], claim: null }
+
+/** Claims what is due, and settles it so. */
+async function settleAll(store: ApiStore, next: Parameters<typeof settlementOf>[1]): Promise<void> {
+  const { claimed } = await store.turn({ ...STEP, claim: claimOf() })
+  await store.turn({ ...STEP, settle: claimed.map(({ lease }) => settlementOf(lease, next)) })
+}
+
 describe('where a task lies', () => {
   const task = newTask(1, { principal: 'ann', origin: 'https://a.test' })
 
@@ -44,8 +57,7 @@ describe('where a task lies', () => {
 })
 
 test('tasks of one call are taken each by its store, and answered in their order', async () => {
-  const stores = storesOf(3)
-  const one = oneStore(stores, 'tenant')
+  const { stores, one } = three()
   const tasks = Array.from({ length: 30 }, (_, n) => newTask(n, { principal: `t${n}` }))
   const outcomes = await one.enqueue([...tasks, ...tasks.slice(0, 5)])
   expect(outcomes.map(({ taskId }) => taskId)).toEqual([...tasks, ...tasks.slice(0, 5)].map(({ taskId }) => taskId))
@@ -56,16 +68,10 @@ test('tasks of one call are taken each by its store, and answered in their order
 })
 
 test('dead letters go back at the pace that was asked for, whatever store they are in', async () => {
-  const stores = storesOf(3)
-  const one = oneStore(stores, 'tenant')
+  const { stores, one } = three()
   const ids = Array.from({ length: 30 }, (_, n) => idOf(n))
   await one.enqueue(ids.map((_, n) => newTask(n, { principal: `t${n}` })))
-  for (const store of stores) {
-    const { claimed } = await store.turn({ owner: 'one', settle: [], renew: [], claim: claimOf() })
-    const next = { kind: 'exhausted', reason: 'not_retryable' } as const
-    const settle = claimed.map(({ lease }) => settlementOf(lease, next))
-    await store.turn({ owner: 'one', settle, renew: [], claim: null })
-  }
+  for (const store of stores) await settleAll(store, { kind: 'exhausted', reason: 'not_retryable' })
   const said = await one.redrive([...ids, 'no-such-task'], { spacingMs: 100, acceptDuplicateRisk: false })
   expect(said).toEqual([...ids.map(() => 'redriven'), 'gone'])
   const { tasks } = await one.list({ limit: 100 })
@@ -79,24 +85,22 @@ test('dead letters go back at the pace that was asked for, whatever store they a
 })
 
 test('so do those of one tenant, which lie together', async () => {
-  const stores = storesOf(3)
-  const one = oneStore(stores, 'tenant')
+  const { stores, one } = three()
   const ids = Array.from({ length: 10 }, (_, n) => idOf(n))
   await one.enqueue(ids.map((_, n) => newTask(n, { principal: 'ann', deadlineInMs: 0 })))
   clock.step(1)
-  for (const store of stores) await store.turn({ owner: 'one', settle: [], renew: [], claim: null })
+  for (const store of stores) await store.turn(STEP)
   await one.redrive(ids, { spacingMs: 100, acceptDuplicateRisk: true })
   const { tasks } = await one.list({ limit: 100 })
   expect(tasks.map(({ dueAt }) => (dueAt as number) - clock.now())).toEqual(ids.map((_, n) => n * 100))
 })
 
 test('a pause holds in every store, and is lifted in every store', async () => {
-  const stores = storesOf(3)
-  const one = oneStore(stores, 'tenant')
+  const { stores, one } = three()
   await one.enqueue(Array.from({ length: 30 }, (_, n) => newTask(n, { principal: `t${n}` })))
   await one.pauses.put({ id: 'p', at: 0 })
   const claimed = async () => {
-    const turns = stores.map((store) => store.turn({ owner: 'one', settle: [], renew: [], claim: claimOf() }))
+    const turns = stores.map((store) => store.turn({ ...STEP, claim: claimOf() }))
     return (await Promise.all(turns)).flatMap((turn) => turn.claimed).length
   }
   expect([await claimed(), (await one.pauses.list()).length]).toEqual([0, 1])
@@ -127,11 +131,7 @@ test('pages of all stores are the pages of one, in either order, whatever is ask
         newTask(n, { principal: `t${n % 9}`, ...(n % 2 === 0 && { tags: ['even'] }), dueInMs: n % 3 }),
       )
       for (const store of [divided, whole]) await store.enqueue(records)
-      for (const store of [...stores, whole]) {
-        const { claimed } = await store.turn({ owner: 'one', settle: [], renew: [], claim: claimOf() })
-        const settle = claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED))
-        await store.turn({ owner: 'one', settle, renew: [], claim: null })
-      }
+      for (const store of [...stores, whole]) await settleAll(store, SUCCEEDED)
       const pagesOf = async (store: ApiStore) => {
         const ids: string[] = []
         let cursor: string | undefined
@@ -170,10 +170,7 @@ describe('the number of partitions', () => {
 
   test('is one of those that two processes ask for at once, for both', async () => {
     const [store] = storesOf(1) as [ApiStore]
-    const both = await Promise.allSettled([
-      agreeOnPartitions(store, 2, 'tenant'),
-      agreeOnPartitions(store, 3, 'tenant'),
-    ])
+    const both = await Promise.allSettled([2, 3].map((count) => agreeOnPartitions(store, count, 'tenant')))
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 

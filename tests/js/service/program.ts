@@ -15,11 +15,9 @@ type Line = { readonly event: string; readonly [field: string]: unknown }
 export interface Program {
   readonly url: string
   readonly child: ChildProcess
-  /** Lines of its log so far. */
   readonly lines: readonly Line[]
   /** Resolves with the first line of this event, past or to come. */
   logged(event: string): Promise<Line>
-  /** Resolves with its exit code. */
   readonly exit: Promise<number | null>
   readonly stderr: () => string
 }
@@ -32,7 +30,6 @@ export interface Ended {
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The configured form of a token. */
 export const entry = (text: string, tenant: string) => ({
   sha256: sha256(text),
   tenant,
@@ -40,7 +37,6 @@ export const entry = (text: string, tenant: string) => ({
   scopes: ['tasks:read', 'tasks:write'],
 })
 
-/** A folder that is gone when the test is over. */
 export function folder(files: Readonly<Record<string, unknown>> = {}): string {
   const path = freshFolder()
   for (const [name, content] of Object.entries(files)) {
@@ -67,7 +63,6 @@ function begin(args: readonly string[], cwd: string, env: Readonly<Record<string
   return { child, exit, stderr: () => stderr }
 }
 
-/** Runs it to its end. */
 export async function run(
   args: readonly string[],
   cwd: string = folder(),

@@ -47,7 +47,6 @@ describe('a variable', () => {
   })
 })
 
-/** Writes a file as of a second of 1970. */
 const writerOf = (path: string) => (text: string, second: number) => {
   writeFileSync(path, text)
   utimesSync(path, second, second)

@@ -11,9 +11,7 @@ export const NAME = 'api.example.com'
 
 export interface Listener {
   readonly port: number
-  /** Connections that were accepted. */
   readonly accepted: number
-  /** Connections that are open. */
   readonly open: number
   /** Bytes that were read on all of them; those of HTTP servers are not counted. */
   readonly bytes: number

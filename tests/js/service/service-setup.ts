@@ -22,7 +22,6 @@ export async function setup(options: Partial<ServiceOptions> = {}) {
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     })
-  /** The task of a receipt, once it has ended. */
   const ended = async (answer: Response) => {
     const { taskId } = await json(answer)
     return json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))

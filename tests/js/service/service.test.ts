@@ -8,7 +8,7 @@ import { onLoopback } from '../../loopback.ts'
 import { eventually } from '../eventually.ts'
 import { type Seen, target } from './loopback.ts'
 import { json, sha256 } from './program.ts'
-import { setup } from './service-setup.ts'
+import { QUICK, setup } from './service-setup.ts'
 
 async function shop(statuses: readonly number[] = []) {
   const left = [...statuses]
@@ -19,32 +19,28 @@ async function shop(statuses: readonly number[] = []) {
 const keysIn = (seen: readonly Seen[]) => seen.map((each) => each['idempotency-key'])
 
 test('a task is delivered under one key from the client to the target, however often it is tried', async () => {
-  const { ask, post } = await setup()
+  const { ended, post } = await setup()
   const { url, seen } = await shop([503, 503])
-  const policy = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' }
-  const task = { targetUrl: url, method: 'POST', json: { sku: 1 }, policy }
+  const task = { targetUrl: url, method: 'POST', json: { sku: 1 }, policy: QUICK }
   const answer = await post('/retry-tasks', task, { 'idempotency-key': 'invoice-1' })
   expect(answer.status).toBe(201)
-  const { taskId } = await json(answer)
-  const ended = await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
-  expect(await json(ended)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 3, idempotencyKey: 'invoice-1' })
+  const end = { status: 'SUCCEEDED', attemptNumber: 3, idempotencyKey: 'invoice-1' }
+  expect(await ended(answer)).toMatchObject(end)
   expect(keysIn(seen)).toEqual(['invoice-1', 'invoice-1', 'invoice-1'])
 })
 
 test('headers of one’s own reach the target as they were given, with a user agent', async () => {
-  const { ask, post } = await setup()
+  const { ended, post } = await setup()
   const { url, seen } = await shop()
   const headers = { 'x-of-mine': 'Blue, 7', 'User-Agent': 'shop/1', 'content-type': 'text/plain' }
-  const { taskId } = await json(await post('/retry-tasks', { targetUrl: url, method: 'POST', body: 'x', headers }))
-  await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
+  await ended(await post('/retry-tasks', { targetUrl: url, method: 'POST', body: 'x', headers }))
   expect(seen).toMatchObject([{ 'x-of-mine': 'Blue, 7', 'user-agent': 'shop/1', 'content-type': 'text/plain' }])
 })
 
 test('metrics count requests by route, calls of the store, refusals and attempts, and name no URL', async () => {
   const { ask, post } = await setup({ allowLoopback: false })
-  expect(
-    (await post('/retry-tasks', { targetUrl: 'https://10.0.0.1/secret-path', method: 'PUT', body: 'x' })).status,
-  ).toBe(422)
+  const refused = await post('/retry-tasks', { targetUrl: 'https://10.0.0.1/secret-path', method: 'PUT', body: 'x' })
+  expect(refused.status).toBe(422)
   await ask('/nothing/here')
   const text = await (await ask('/metrics')).text()
   expect(text).toMatch(/^redrive_http_requests_total\{route="\/retry-tasks",method="POST",status="422"\} 1$/m)
@@ -68,12 +64,8 @@ test('a store that is full refuses what is new as such, and the service is not r
   const { ask, post, log } = await setup({ store: memory, clock })
   const ready = async () => (await ask('/readyz')).status
   const create = async () => {
-    const answer = await post('/retry-tasks', {
-      targetUrl: 'https://api.example.com',
-      method: 'POST',
-      body: 'x',
-      delayMs: 60_000,
-    })
+    const task = { targetUrl: 'https://api.example.com', method: 'POST', body: 'x', delayMs: 60_000 }
+    const answer = await post('/retry-tasks', task)
     return [answer.status, (await json(answer)).type]
   }
   await clock.advance(100)
@@ -107,15 +99,10 @@ test('policies that a full store holds already keep no service from starting', a
 })
 
 test('metrics say how late tasks start after their wait was over, and how many each turn claims', async () => {
-  const { ask, post } = await setup()
+  const { ask, ended, post } = await setup()
   const { url } = await shop([503])
-  const policy = { strategy: 'fixed', initialDelayMs: 50, jitterType: 'NONE' }
-  const task = { targetUrl: url, method: 'POST', body: 'x', delayMs: 50, policy }
-  const { taskId } = await json(await post('/retry-tasks', task))
-  expect(await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))).toMatchObject({
-    status: 'SUCCEEDED',
-    attemptNumber: 2,
-  })
+  const task = { targetUrl: url, method: 'POST', body: 'x', delayMs: 50, policy: { ...QUICK, initialDelayMs: 50 } }
+  expect(await ended(await post('/retry-tasks', task))).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 2 })
   const text = await (await ask('/metrics')).text()
   expect(text).toMatch(/^redrive_lateness_seconds_count 2$/m)
   expect(text).toMatch(/^redrive_turn_claimed_sum 2$/m)
@@ -124,15 +111,11 @@ test('metrics say how late tasks start after their wait was over, and how many e
 })
 
 test('an address that is refused only when it is connected to ends the task, and is counted', async () => {
-  const { ask, post } = await setup({ allowLoopback: false, lookup: async () => [{ address: '10.1.2.3' }] })
-  const { taskId } = await json(
-    await post('/retry-tasks', { targetUrl: 'https://api.example.com/', method: 'PUT', body: 'x' }),
-  )
-  const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
-  expect(ended).toMatchObject({ status: 'EXHAUSTED', reason: 'target_refused' })
-  const { attempts } = (await json(await ask(`/retry-tasks/${taskId}/attempts`))) as {
-    attempts: { errorMessage: string }[]
-  }
+  const { ask, ended, post } = await setup({ allowLoopback: false, lookup: async () => [{ address: '10.1.2.3' }] })
+  const task = { targetUrl: 'https://api.example.com/', method: 'PUT', body: 'x' }
+  const end = await ended(await post('/retry-tasks', task))
+  expect(end).toMatchObject({ status: 'EXHAUSTED', reason: 'target_refused' })
+  const { attempts } = await json(await ask(`/retry-tasks/${end.taskId}/attempts`))
   expect(attempts).toHaveLength(1)
   expect(JSON.stringify(attempts)).not.toContain('10.1.2.3')
   expect(await (await ask('/metrics')).text()).toMatch(/^redrive_target_refused_total\{rule="private"\} 1$/m)
@@ -142,9 +125,8 @@ describe('reload', () => {
   test('new targets, policies and tokens apply to the next request', async () => {
     const { service, ask, post } = await setup()
     await service.reload({ targets: ['https://api.example.com'], policies: [{ policyId: 'slow', strategy: 'fixed' }] })
-    expect((await post('/retry-tasks', { targetUrl: 'https://other.example/', method: 'PUT', body: 'x' })).status).toBe(
-      422,
-    )
+    const task = { targetUrl: 'https://other.example/', method: 'PUT', body: 'x' }
+    expect((await post('/retry-tasks', task)).status).toBe(422)
     expect((await ask('/retry-policies/slow')).status).toBe(200)
     await service.reload({ tokens: [] })
     expect((await ask('/retry-tasks')).status).toBe(401)
@@ -271,10 +253,7 @@ test('a dead letter, a circuit and trouble of the store are in the log, without 
   const { url } = await shop([400])
   await post('/retry-tasks', { targetUrl: `${url}?customer=77`, method: 'PUT', body: 'x', idempotencyKey: 'key-of-77' })
   await eventually(() => log.filter(({ event }) => event === 'exhausted').length).toBe(1)
-  expect(log.find(({ event }) => event === 'exhausted')).toMatchObject({
-    level: 'warn',
-    reason: 'not_retryable',
-    tenant: null,
-  })
+  const said = { level: 'warn', reason: 'not_retryable', tenant: null }
+  expect(log.find(({ event }) => event === 'exhausted')).toMatchObject(said)
   expect(JSON.stringify(log)).not.toMatch(/customer|key-of-77/)
 })

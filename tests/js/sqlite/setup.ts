@@ -17,7 +17,6 @@ export function freshPath(where: string = tmpdir()): string {
   return join(freshFolder(where), 'tasks.db')
 }
 
-/** Closed when the test is over. */
 export function openStore(path: string, options: Omit<SqliteStoreOptions, 'path'> = {}): TaskStore {
   const store = sqliteStore({ path, ...options })
   onTestFinished(() => store.close())

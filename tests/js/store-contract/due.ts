@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import { RECORD_SCHEMA } from '../../../js/api/store.ts'
 import { idOf, idsOf, kitFor, type Open, releaseIn, retryIn, SUCCEEDED } from './kit.ts'
 
-/** The rules of tasks that are to run now, or later than they would. */
 export function dueRules(open: Open): void {
   const { add, claim, clock, get, lease, pass, settle, store } = kitFor(open)
   const test = testWhere(() => store.due)

@@ -90,7 +90,6 @@ export const settlementOf = (
 export interface Kit {
   readonly store: TaskStore
   readonly clock: FakeClock
-  /** Time passes. */
   pass(ms: number): void
   /** One store-wide number each; `given` for all of them. */
   add(...given: readonly Wanted[]): Promise<readonly string[]>
@@ -101,7 +100,6 @@ export interface Kit {
   lease(): Promise<Lease>
   settle(lease: Lease, next: Settlement['next'], rest?: Parameters<typeof settlementOf>[2]): Promise<string | undefined>
   get(taskId: string): Promise<StoredTask>
-  /** Ends a task so. */
   finish(taskId: string, next: Settlement['next']): Promise<void>
 }
 
@@ -206,7 +204,6 @@ export async function look({ turn }: Kit, claim: Partial<Claim>) {
   return { ids: idsOf(claimed), claimed, nextInMs, blockedByLimit, lanes, waits }
 }
 
-/** All of them succeed, in one turn. */
 export const succeed = ({ turn }: Kit, claimed: Turn['claimed']): Promise<Turn> =>
   turn({ settle: claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED)) })
 

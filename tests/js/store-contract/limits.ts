@@ -317,7 +317,6 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 }
 
-/** Stores that are not for everyone. */
 export function unlimitedRules(open: Open): void {
   const kit = kitFor(open)
   test('in a store of own lines limits of origins and principals have no say', async () => {

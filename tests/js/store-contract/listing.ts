@@ -38,7 +38,6 @@ async function twelve({ add, store, claim, turn, settle }: Kit): Promise<void> {
   await turn()
 }
 
-/** The rules of the order and the filters of a list. */
 export function listRules(open: Open): void {
   const kit = kitFor(open)
   const { add, store } = kit

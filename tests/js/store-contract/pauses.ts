@@ -28,7 +28,6 @@ const EACH = [
   { principal: null, origin: OTHER },
 ]
 
-/** The rules of scopes that stand still for all processes. */
 export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   const { add, claim, lease, pass, settle, store, turn } = kitFor(open)
   const pauses = partOf(() => store.pauses as NonNullable<TaskStore['pauses']>)

@@ -43,7 +43,6 @@ export function unlessForEveryone(open: Open): void {
   })
 }
 
-/** The rules of what one principal may have. */
 export function quotaRules(open: Open, pair?: Pair): void {
   test('S17 a task over the quota of its principal is refused, and says so; those of others are not', async () => {
     const { put, store } = await withQuota(open, by({ ann: { capacity: 2 } }))

@@ -26,7 +26,6 @@ const limited = (given: Partial<OriginLimit>, more: Partial<Claim> = {}): Partia
   ...more,
 })
 
-/** The rules of tokens. */
 export function rateRules(open: Open, _pair?: Pair): void {
   const kit = kitFor(open)
   test('S7 a lane gives its burst at once, then a lease for each token; it waits as if it were held', async () => {

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { LOG_LENGTH } from '../../../js/api/store.ts'
 import { claimOf, idOf, kitFor, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, UNSENT, ZERO } from './kit.ts'
 
-/** What can be looked up, and what outlives a close. */
 /** No policy allows more attempts than are logged: some are made before the enqueue. */
 const PATIENT = { policyId: 'default', maxAttempts: 100 } as const
 const BEFORE = 60

@@ -18,7 +18,6 @@ export async function openPair(pair: Pair): Promise<readonly [TaskStore, TaskSto
 const namesOf = async (registry: Registry, prefix: string) =>
   (await registry.read({ prefix })).entries?.map(({ name }) => name)
 
-/** The rules of settings that processes share. */
 export function registryRules(open: Open, pair?: Pair): void {
   const { add, store } = kitFor(open)
   const registry = partOf(() => store.registry as Registry)

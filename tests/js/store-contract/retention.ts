@@ -13,7 +13,6 @@ const CASES = [
   [3, 'ann:3', '1-3'],
 ] as const
 
-/** The part of retention that is one principal's. */
 export function retentionRules(open: Open): void {
   test.for(
     CASES.flatMap(([most, ended, left]) =>

@@ -62,7 +62,6 @@ const WAYS: Readonly<Record<string, (kit: Kit) => Promise<unknown>>> = {
   },
 }
 
-/** The rules of ends that are to be told. */
 export function unreportedRules(open: Open): void {
   const kit = kitFor(open)
   test.for(Object.entries(WAYS))(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ApiToken, Scope } from '../../../../js/service/api/context.ts'
 import { routes } from '../../../../js/service/api/routes.ts'
 import { memoryBodies } from '../bodies/memory-bodies.ts'
-import { type Asked, idOf, ORDERS, setup, tokenFor, typeOf, type World } from './setup.ts'
+import { type Asked, idOf, ORDERS, refusalOf, setup, tokenFor, typeOf, type World } from './setup.ts'
 
 const SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write', 'policies:write', 'metrics', 'admin']
 
@@ -207,7 +207,7 @@ test('S17 no tenant goes before others by its priority, and each may put its own
     return create({ priority, delayMs: 60_000 }, token === undefined ? {} : { token })
   }
   const answer = await post('acme-tasks:write', 1)
-  expect([answer.status, typeOf(answer)]).toEqual([403, 'forbidden'])
+  expect(refusalOf(answer)).toEqual([403, 'forbidden'])
   expect(answer.json.detail).toBe(
     'priority: above 0 the task would go before those of all tenants, and that takes the scope admin; use numbers below 0 for what may wait',
   )

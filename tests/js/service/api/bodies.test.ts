@@ -1,26 +1,28 @@
-import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { memoryBodies } from '../bodies/memory-bodies.ts'
-import { type Answered, idOf, ORDERS, STORES, setup, tokenFor, typeOf, type World, type WorldOptions } from './setup.ts'
-
-const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+import {
+  type Answered,
+  idOf,
+  ORDERS,
+  refusalOf,
+  STORES,
+  setup,
+  sha256,
+  tokenFor,
+  typeOf,
+  type World,
+  type WorldOptions,
+} from './setup.ts'
 
 async function world(options: WorldOptions = {}) {
   const bodies = memoryBodies()
   return { bodies, ...(await setup({ sends: false, bodies, ...options })) }
 }
 
-const upload = (
-  { ask }: World,
-  bytes: Uint8Array<ArrayBuffer> | string,
-  headers: Record<string, string> = {},
-  token?: string,
-) =>
-  ask('POST', '/bodies', {
-    raw: bytes,
-    headers: { 'content-type': 'video/mp4', 'content-length': `${Buffer.byteLength(bytes)}`, ...headers },
-    ...(token !== undefined && { token }),
-  })
+const upload = ({ ask }: World, raw: Uint8Array<ArrayBuffer> | string, more: { readonly token?: string } = {}) => {
+  const headers = { 'content-type': 'video/mp4', 'content-length': `${Buffer.byteLength(raw)}` }
+  return ask('POST', '/bodies', { raw, headers, ...more })
+}
 
 const put = (more: object) => ({ targetUrl: ORDERS, method: 'PUT', ...more })
 
@@ -46,16 +48,13 @@ describe('an upload', () => {
 
   test('needs a length, which is at most that of the settings', async () => {
     const here = await world({ bodyLimits: { maxUploadBytes: 10 } })
-    const without = await here.ask('POST', '/bodies', { raw: 'x' })
-    expect([without.status, typeOf(without)]).toEqual([411, 'length-required'])
-    const large = await upload(here, 'x'.repeat(11))
-    expect([large.status, typeOf(large)]).toEqual([413, 'body-too-large'])
+    expect(refusalOf(await here.ask('POST', '/bodies', { raw: 'x' }))).toEqual([411, 'length-required'])
+    expect(refusalOf(await upload(here, 'x'.repeat(11)))).toEqual([413, 'body-too-large'])
     expect((await upload(here, 'x'.repeat(10))).status).toBe(201)
   })
 
   test('is refused where there is no store for it, and where that does not answer', async () => {
-    const none = await upload(await setup({ sends: false }), 'x')
-    expect([none.status, typeOf(none)]).toEqual([501, 'no-body-store'])
+    expect(refusalOf(await upload(await setup({ sends: false }), 'x'))).toEqual([501, 'no-body-store'])
     const here = await world()
     here.bodies.failing.set('put', 1)
     const away = await upload(here, 'x')
@@ -97,23 +96,16 @@ describe('a task with a reference', () => {
   })
 
   test("of another tenant's, of one that is gone, or has expired, is refused in the same words", async () => {
-    const tokens = [
-      tokenFor('a', 'acme', 'tasks:write'),
-      tokenFor('b', 'beta', 'tasks:write'),
-      tokenFor('n', null, 'tasks:write'),
-    ]
-    const here = await world({ tokens })
-    const { json } = await upload(here, 'large', {}, 'a')
+    const tenants = { a: 'acme', b: 'beta', n: null }
+    const here = await world({ tokens: Object.entries(tenants).map(([name, of]) => tokenFor(name, of, 'tasks:write')) })
+    const { json } = await upload(here, 'large', { token: 'a' })
     const task = put({ bodyRef: json.bodyRef })
     const refused = async (token: string) => {
       const answer = await here.create(task, { token })
       return [answer.status, typeOf(answer), answer.json.detail]
     }
-    const words = [
-      422,
-      'body-ref-unknown',
-      'bodyRef: there is no such body: it was never uploaded by this tenant, or is kept no longer',
-    ]
+    const why = 'bodyRef: there is no such body: it was never uploaded by this tenant, or is kept no longer'
+    const words = [422, 'body-ref-unknown', why]
     expect(await refused('b')).toEqual(words)
     expect(await refused('n')).toEqual(words)
     expect((await here.create(task, { token: 'a' })).status).toBe(201)
@@ -142,7 +134,7 @@ describe('a task with a reference', () => {
     const here = await world()
     const { json } = await upload(here, 'large')
     const answer = await here.create(put({ bodyRef: json.bodyRef, ...more }))
-    expect([answer.status, typeOf(answer)]).toEqual([422, 'invalid'])
+    expect(refusalOf(answer)).toEqual([422, 'invalid'])
     expect(answer.json.errors).toMatchObject([{ pointer }])
   })
 
@@ -162,14 +154,10 @@ describe('a task with a reference', () => {
     await here.clock.advance(1_000)
     const delayed = (delayMs: number) => here.create(put({ bodyRef: json.bodyRef, delayMs }))
     const refused = await delayed(86_399_000)
-    expect([refused.status, typeOf(refused), refused.json.errors]).toMatchObject([
-      422,
-      'invalid',
-      [{ pointer: '#/bodyRef' }],
-    ])
-    expect(refused.json.detail).toMatch(
-      /^bodyRef: the body is kept until 2\d{3}-.*Z, and the task is not sent before 2\d{3}-/,
-    )
+    const errors = [{ pointer: '#/bodyRef' }]
+    expect([refused.status, typeOf(refused), refused.json.errors]).toMatchObject([422, 'invalid', errors])
+    const words = /^bodyRef: the body is kept until 2\d{3}-.*Z, and the task is not sent before 2\d{3}-/
+    expect(refused.json.detail).toMatch(words)
     expect((await delayed(86_398_999)).status).toBe(201)
   })
 

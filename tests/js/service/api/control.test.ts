@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RedriveError } from '../../../../js/api/errors.ts'
 import { perTurn, recordsRead } from './longest-turn.ts'
-import { idOf, ORDERS, STORES, setup, typeOf, type World } from './setup.ts'
+import { idOf, ORDERS, refusalOf, STORES, setup, typeOf, type World } from './setup.ts'
 
 const ORIGIN = new URL(ORDERS).origin
 
@@ -162,7 +162,7 @@ test('a process that stops takes nothing new and still answers', async () => {
   const taskId = idOf(await create())
   now.isDraining = true
   const refused = await create()
-  expect([refused.status, typeOf(refused)]).toEqual([503, 'draining'])
+  expect(refusalOf(refused)).toEqual([503, 'draining'])
   expect([refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual(['1', 'close'])
   expect((await ask('DELETE', `/retry-tasks/${taskId}`)).status).toBe(503)
   expect((await ask('GET', `/retry-tasks/${taskId}`)).status).toBe(200)

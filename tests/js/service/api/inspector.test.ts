@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { InspectorFile, InspectorFiles } from '../../../../js/service/api/context.ts'
 import { etagOf } from '../../../../js/service/api/etag.ts'
 import { INSPECTOR_HEADERS } from '../../../../js/service/api/inspector.ts'
-import { overHttp, setup, tokenFor, typeOf, type World, type WorldOptions } from './setup.ts'
+import { overHttp, refusalOf, setup, tokenFor, typeOf, type World, type WorldOptions } from './setup.ts'
 
 const file = (text: string, contentType: string, isHashed = false): InspectorFile => ({
   bytes: new TextEncoder().encode(text),
@@ -132,7 +132,7 @@ test.each(
 )('%s is nothing', async (path) => {
   const { ask } = await world()
   const answer = await ask('GET', path)
-  expect([answer.status, typeOf(answer)]).toEqual([404, 'not-found'])
+  expect(refusalOf(answer)).toEqual([404, 'not-found'])
   expect(answer.headers.get('content-type')).toBe('application/problem+json')
 })
 
@@ -191,7 +191,7 @@ describe('who may ask', () => {
   test('a token that is no admin’s cannot do more from the page than elsewhere', async () => {
     const { ask } = await world({ tokens: [READER] })
     const answer = await ask('POST', '/flush', { ...post({ origin: 'http://localhost' }), token: 'reader' })
-    expect([answer.status, typeOf(answer)]).toEqual([403, 'forbidden'])
+    expect(refusalOf(answer)).toEqual([403, 'forbidden'])
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadCore } from '../../../../js/core.ts'
 import { watch } from '../../setup.ts'
-import { setup, sha256, tokenFor, typeOf } from './setup.ts'
+import { refusalOf, setup, sha256, tokenFor, typeOf } from './setup.ts'
 
 const TOKENS = [tokenFor('a', 'acme', 'tasks:read'), tokenFor('b', 'acme', 'tasks:read')]
 
@@ -144,8 +144,7 @@ test.for(['/nowhere', '/retry-tasks/', '//retry-tasks', '/RETRY-TASKS', '/retry-
   'there is nothing at %s',
   async (path) => {
     const { ask } = await setup({ sends: false })
-    const answer = await ask('GET', path)
-    expect([answer.status, typeOf(answer)]).toEqual([404, 'not-found'])
+    expect(refusalOf(await ask('GET', path))).toEqual([404, 'not-found'])
   },
 )
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { applyPolicies, Policies } from '../../../../js/service/api/policies.ts'
-import { faultsOf, idOf, STORES, setup, tokenFor, typeOf } from './setup.ts'
+import { faultsOf, idOf, refusalOf, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const INVOICES = {
   policyId: 'invoices',
@@ -23,7 +23,7 @@ describe.for(STORES)('%s', (kind) => {
     const again = await ask('POST', '/retry-policies', { body: { ...INVOICES } })
     expect([again.status, again.headers.get('etag')]).toEqual([200, created.headers.get('etag')])
     const other = await ask('POST', '/retry-policies', { body: { ...INVOICES, maxAttempts: 4 } })
-    expect([other.status, typeOf(other)]).toEqual([409, 'policy-exists'])
+    expect(refusalOf(other)).toEqual([409, 'policy-exists'])
     const etag = created.headers.get('etag') ?? ''
     const put = await ask('PUT', '/retry-policies/invoices', {
       body: { maxAttempts: 4 },
@@ -32,7 +32,7 @@ describe.for(STORES)('%s', (kind) => {
     expect(put).toMatchObject({ status: 200, json: { policyId: 'invoices', maxAttempts: 4 } })
     expect(put.json.strategy).toBeUndefined()
     const stale = await ask('PUT', '/retry-policies/invoices', { body: {}, headers: { 'if-match': etag } })
-    expect([stale.status, typeOf(stale)]).toEqual([412, 'changed-meanwhile'])
+    expect(refusalOf(stale)).toEqual([412, 'changed-meanwhile'])
     expect((await ask('DELETE', '/retry-policies/invoices', { headers: { 'if-match': etag } })).status).toBe(412)
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(204)
     expect((await ask('GET', '/retry-policies/invoices')).status).toBe(404)
@@ -133,8 +133,7 @@ test.for([
   ['GET', '/retry-policies/a%20b', undefined, 404, 'not-found'],
 ] as const)('%s %s with %j is refused', async ([method, path, body, status, type]) => {
   const { ask } = await setup({ sends: false })
-  const refused = await ask(method, path, { body })
-  expect([refused.status, typeOf(refused)]).toEqual([status, type])
+  expect(refusalOf(await ask(method, path, { body }))).toEqual([status, type])
 })
 
 test('the operator’s file wins, and locked policies are read only', async () => {

@@ -49,7 +49,6 @@ export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body, where it is a JSON object. */
   readonly json: Readonly<Record<string, unknown>>
 }
 
@@ -73,7 +72,6 @@ export interface World {
     isDraining: boolean
   }
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
-  /** Hands over a task, and gives its receipt. */
   create(more?: object, asked?: Asked): Promise<Answered>
   /** A task that was given up: its only attempt was answered with 500. */
   dead(more?: object, asked?: Asked): Promise<string>
@@ -101,7 +99,6 @@ export interface WorldOptions {
   readonly sends?: boolean
 }
 
-/** One store of these tests: a file is deleted when the test ends. */
 function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number }): ApiStore {
   if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options }) as ApiStore
   return sqliteStore({ path: freshPath(), clock, everyone: true, ...options }) as ApiStore
@@ -218,7 +215,7 @@ export async function overHttp({ api }: World): Promise<number> {
   return listener.port
 }
 
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
 
 /** The configured form of a token that says its own name. */
 export const tokenFor = (text: string, tenant: string | null, ...scopes: Scope[]): ApiToken => ({
@@ -228,8 +225,10 @@ export const tokenFor = (text: string, tenant: string | null, ...scopes: Scope[]
   scopes,
 })
 
-/** The type of a problem. */
 export const typeOf = ({ json }: Answered): string => String(json.type).replace('urn:redrive:problem:', '')
+
+/** The status and the type of a problem. */
+export const refusalOf = (answer: Answered): readonly [number, string] => [answer.status, typeOf(answer)]
 
 export const idOf = ({ json }: Answered): string => String(json.taskId)
 

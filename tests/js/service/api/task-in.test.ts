@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { vectors } from '../../vectors.ts'
-import { faultsOf, idOf, ORDERS, setup, typeOf } from './setup.ts'
+import { faultsOf, idOf, ORDERS, refusalOf, setup, typeOf } from './setup.ts'
 
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
-const json = (value: string): string => `{"targetUrl":"${ORDERS}","json":${value}}`
+const whole = (members: string): string => `{"targetUrl":"${ORDERS}",${members}}`
+const json = (value: string): string => whole(`"json":${value}`)
 
 /** Bodies as strangers send them: the answer's status and type, and a word of its detail. */
 const HOSTILE: readonly (readonly [
   name: string,
-  raw: string | Uint8Array<ArrayBuffer>,
-  status: number,
+  string | Uint8Array<ArrayBuffer>,
+  number,
   type: string,
   word: string,
 ])[] = [
@@ -32,13 +33,7 @@ const HOSTILE: readonly (readonly [
   ['a number that would be rounded', json('{"id":[12345678901234567890]}'), 422, 'invalid', '#/json/id/0'],
   ['a fraction that would be rounded', json('0.1234567890123456789'), 422, 'invalid', '#/json'],
   ['an unknown field', `{"targetUrl":"${ORDERS}","bodi":"x"}`, 422, 'invalid', "'body'"],
-  [
-    'an unknown field within',
-    `{"targetUrl":"${ORDERS}","policy":{"maxAtempts":3}}`,
-    422,
-    'invalid',
-    '#/policy/maxAtempts',
-  ],
+  ['an unknown field within', whole('"policy":{"maxAtempts":3}'), 422, 'invalid', '#/policy/maxAtempts'],
   ['what is not there yet', `{"targetUrl":"${ORDERS}","callback":{}}`, 422, 'invalid', '#/callback'],
   ['no target', '{}', 422, 'invalid', '#/targetUrl'],
 ]
@@ -46,7 +41,7 @@ const HOSTILE: readonly (readonly [
 test.for(HOSTILE)('%s is refused', async ([, raw, status, type, word]) => {
   const { ask, store } = await setup({ sends: false })
   const refused = await ask('POST', '/retry-tasks', { raw })
-  expect([refused.status, typeOf(refused)]).toEqual([status, type])
+  expect(refusalOf(refused)).toEqual([status, type])
   expect(JSON.stringify([refused.json.detail, refused.json.errors])).toContain(word)
   expect(refused.headers.get('content-type')).toBe('application/problem+json')
   expect(refused.json.instance).toBe(refused.headers.get('redrive-request-id'))
@@ -133,56 +128,24 @@ const REFUSED: readonly (readonly [more: Record<string, unknown>, type: string, 
 test.for(REFUSED)('%j is refused as %s', async ([more, type, pointer]) => {
   const { create, store } = await setup({ sends: false })
   const refused = await create(more)
-  expect([refused.status, typeOf(refused)]).toEqual([422, type])
+  expect(refusalOf(refused)).toEqual([422, type])
   if (pointer !== '') expect(faultsOf(refused)[0]?.split(': ', 1)[0]).toBe(pointer)
   expect((await store.counts()).pending).toBe(0)
-})
-
-test('no refusal tells a value of the request', async () => {
-  const { create } = await setup({ sends: false })
-  const secret = 'sk_live_51H8xPq2eZvKYlo'
-  const bodies = [
-    ...[
-      { headers: { authorization: secret } },
-      { headers: { accept: `${secret}\n` } },
-      { idempotencyKey: `${secret} x` },
-    ],
-    ...[{ method: secret }, { targetUrl: `${ORDERS}?api_key=${secret}` }, { targetUrl: secret }, { body: [secret] }],
-    ...[
-      { tags: { a: secret.repeat(4) } },
-      { policy: { strategy: secret } },
-      { orderKey: [secret] },
-      { deliverAt: secret },
-    ],
-  ]
-  for (const body of bodies) {
-    const refused = await create(body)
-    expect(refused.status).toBe(422)
-    expect(refused.text).not.toContain(secret)
-  }
 })
 
 test('a refused target names the rule, and no address', async () => {
   const { create, now } = await setup({ sends: false })
   now.refusal = { rule: 'address', text: 'the target is not public' }
-  const refused = await create()
-  expect(refused).toMatchObject({
-    status: 422,
-    json: { rule: 'address', detail: 'targetUrl: the target is not public' },
-  })
+  const json = { rule: 'address', detail: 'targetUrl: the target is not public' }
+  expect(await create()).toMatchObject({ status: 422, json })
 })
 
 test('what is at the edge is taken', async () => {
   const { create, ask } = await setup({ sends: false })
   const tags = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`t${i}`, 'x'.repeat(61)]))
   const taken = await create({
-    ...{
-      tags,
-      idempotencyKey: `!${'~'.repeat(254)}`,
-      delayMs: 90 * 86_400_000,
-      priority: -(2 ** 31),
-      method: 'M-SEARCH',
-    },
+    ...{ tags, idempotencyKey: `!${'~'.repeat(254)}`, delayMs: 90 * 86_400_000, priority: -(2 ** 31) },
+    method: 'M-SEARCH',
     headers: { 'Accept-Language': '\u00e9', accept: '', 'content-type': 'text/plain; charset=utf-8' },
     body: '',
     targetUrl: 'HTTPS://API.test:443/orders/../orders?a=b#top',
@@ -203,12 +166,8 @@ test('secrets in a URL are left out, or kept, where the service is told to', asy
 test('a policy is laid over the one that is named, and goes with the task', async () => {
   const { create, store } = await setup({ sends: false, settings: { attemptTimeoutMs: 30_000 } })
   const laid = await store.get(idOf(await create({ policyId: 'svix', policy: { maxAttempts: 3 } })))
-  expect(laid?.policy).toMatchObject({
-    policyId: 'svix',
-    strategy: 'table',
-    maxAttempts: 3,
-    totalBudgetMs: 172_800_000,
-  })
+  const policy = { policyId: 'svix', strategy: 'table', maxAttempts: 3, totalBudgetMs: 172_800_000 }
+  expect(laid?.policy).toMatchObject(policy)
   const plain = await store.get(idOf(await create()))
   expect(plain?.policy).toMatchObject({ policyId: 'default', maxAttempts: 5, attemptTimeoutMs: 30_000 })
   const own = await store.get(idOf(await create({ policy: { attemptTimeoutMs: 5 } })))
@@ -218,8 +177,7 @@ test('a policy is laid over the one that is named, and goes with the task', asyn
 test('a body over the limit is refused, by what it says and by what it is', async () => {
   const { ask } = await setup({ sends: false, settings: { limits: { maxBodyBytes: 100 } } })
   const raw = json(`"${'x'.repeat(200)}"`)
-  const refused = await ask('POST', '/retry-tasks', { raw })
-  expect([refused.status, typeOf(refused)]).toEqual([413, 'body-too-large'])
+  expect(refusalOf(await ask('POST', '/retry-tasks', { raw }))).toEqual([413, 'body-too-large'])
   const lying = await ask('POST', '/retry-tasks', { raw: '{}', headers: { 'content-length': '101' } })
   expect(lying.status).toBe(413)
 })
@@ -245,16 +203,12 @@ test.for([
 ] as const)('a body in the encoding %j gets %i', async ([encoding, status]) => {
   const { ask } = await setup({ sends: false })
   const raw = `{"targetUrl":"${ORDERS}"}`
-  const answer = await ask('POST', '/retry-tasks', {
-    raw,
-    headers: { 'content-type': 'application/json', 'content-encoding': encoding },
-  })
+  const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+  const answer = await ask('POST', '/retry-tasks', { raw, headers })
   expect(answer.status).toBe(status)
   if (status === 415) {
     expect([typeOf(answer), answer.headers.get('accept-encoding')]).toEqual(['unsupported-media-type', 'identity'])
-    expect(answer.json).toMatchObject({
-      detail: `Content-Encoding: ${encoding}: the body has to be sent without an encoding`,
-    })
+    expect(answer.json.detail).toBe(`Content-Encoding: ${encoding}: the body has to be sent without an encoding`)
   }
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { watch } from '../../setup.ts'
 import { recordsRead } from './longest-turn.ts'
-import { type Answered, faultsOf, idOf, ORDERS, STORES, setup, tokenFor, typeOf } from './setup.ts'
+import { type Answered, faultsOf, idOf, ORDERS, refusalOf, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
@@ -54,7 +54,7 @@ describe.for(STORES)('%s', (kind) => {
     expect(statuses).toEqual([...Array.from({ length: 49 }, () => 200), 201])
     expect(new Set(answers.map(idOf)).size).toBe(1)
     const conflict = await create({ ...body, body: 'y' })
-    expect([conflict.status, typeOf(conflict)]).toEqual([422, 'idempotency-conflict'])
+    expect(refusalOf(conflict)).toEqual([422, 'idempotency-conflict'])
     expect(conflict.json.taskId).toBe(answers[0]?.json.taskId)
     await clock.advance(1_000)
     expect(server.hits).toBe(1)
@@ -171,8 +171,7 @@ describe.for(STORES)('%s', (kind) => {
     await ask('POST', `/retry-tasks/${taskId}/due`)
     await clock.advance(100)
     expect(server.hits).toBe(1)
-    const late = await ask('POST', `/retry-tasks/${taskId}/due`, { body: {} })
-    expect([late.status, typeOf(late)]).toEqual([409, 'not-waiting'])
+    expect(refusalOf(await ask('POST', `/retry-tasks/${taskId}/due`, { body: {} }))).toEqual([409, 'not-waiting'])
   })
 
   test('attempts and decisions are told, oldest first', async () => {
@@ -319,9 +318,8 @@ test('the key of the request’s own header counts, quoted or not, and two keys 
   const same = await create({ idempotencyKey: 'order-7' }, { headers: { 'idempotency-key': 'order-7' } })
   expect(same.json).toMatchObject({ deduplicated: true, taskId: first.json.taskId })
   const two = await create({ idempotencyKey: 'order-8' }, { headers: { 'idempotency-key': 'order-7' } })
-  expect([two.status, typeOf(two)]).toEqual([422, 'key-mismatch'])
-  const bad = await create({}, { headers: { 'idempotency-key': 'a b' } })
-  expect([bad.status, typeOf(bad)]).toEqual([400, 'bad-request'])
+  expect(refusalOf(two)).toEqual([422, 'key-mismatch'])
+  expect(refusalOf(await create({}, { headers: { 'idempotency-key': 'a b' } }))).toEqual([400, 'bad-request'])
 })
 
 test('a cancel whose answer the store lost, and that it was asked for again, is one', async () => {
@@ -420,7 +418,7 @@ test.for([
 ])('a list refuses ?%s, and names it', async ([query, name]) => {
   const { ask } = await setup({ sends: false })
   const refused = await ask('GET', `/retry-tasks?${query}`)
-  expect([refused.status, typeOf(refused)]).toEqual([400, 'bad-request'])
+  expect(refusalOf(refused)).toEqual([400, 'bad-request'])
   expect(refused.json.detail).toContain(`${name}:`)
 })
 

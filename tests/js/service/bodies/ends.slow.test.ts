@@ -9,7 +9,6 @@ import { startServer } from '../../../redis/servers.ts'
 import { eventually } from '../../eventually.ts'
 import { folder, json, post, start } from '../program.ts'
 
-/** More than stays with a task. */
 const INLINE_BYTES = 100
 const LARGE = 'x'.repeat(INLINE_BYTES + 1)
 const DAY_MS = 86_400_000
@@ -67,7 +66,6 @@ async function setup(kind: 'sqlite' | 'redis') {
     body ? post(`${other}${path}`, body) : fetch(`${other}${path}`, { method })
   const ended = async (taskId: string) =>
     json(await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
-  /** Names of all bodies that are there. */
   const bodies = (): readonly string[] => {
     const path = join(cwd, 'bodies')
     const found = existsSync(path) ? readdirSync(path, { recursive: true, withFileTypes: true }) : []

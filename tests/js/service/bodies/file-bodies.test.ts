@@ -33,7 +33,6 @@ function setup() {
     return found && { bytes: found.bytes, text: await text(found.body) }
   }
   const files = () => readdirSync(join(cwd, 'bodies', OWNER))
-  /** Makes a file as old as this. */
   const age = (name: string, ms: number) => {
     const seconds = (clock.now() - ms) / 1_000
     utimesSync(join(cwd, 'bodies', OWNER, name), seconds, seconds)

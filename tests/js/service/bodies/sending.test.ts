@@ -67,14 +67,22 @@ async function setup(bodies: BodyStore, options: Partial<ServiceOptions> = {}) {
   }
   const ended = async (taskId: string) => json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
   const attempts = async (taskId: string) =>
-    (await json(await ask(`/retry-tasks/${taskId}/attempts`))).attempts as readonly {
-      errorMessage: string
-      kind: string
-    }[]
+    (await json(await ask(`/retry-tasks/${taskId}/attempts`))).attempts as { errorMessage: string; kind: string }[]
   return { ...made, post, postBefore, upload, ended, attempts }
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+/** Bytes as they were, in so many parts. */
+const partsOf = (bytes: Uint8Array, size: number): Readable =>
+  Readable.from(
+    Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size)),
+  )
+/** Keys that sign, for one test. */
+function signingBy(whsec: string) {
+  process.env.TEST_WHSEC = whsec
+  onTestFinished(() => void delete process.env.TEST_WHSEC)
+  return { signing: { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } } }
+}
 
 /** A store of bodies whose streams are made by `change`. */
 function changed(
@@ -97,12 +105,7 @@ describe('a large body', () => {
   test('reaches its target whole with its length, at each attempt', async () => {
     const { url, heard } = await target(() => (heard.length < 3 ? 503 : 200))
     const { post, ended } = await setup(memoryBodies())
-    const taskId = await post({
-      targetUrl: url,
-      ...SENT,
-      bodyEncoding: 'base64',
-      headers: { 'content-type': 'image/png' },
-    })
+    const taskId = await post({ targetUrl: url, ...SENT, headers: { 'content-type': 'image/png' } })
     expect(await ended(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 3 })
     for (const each of heard) {
       expect(each).toMatchObject({ sha256: sha256(LARGE), isWhole: true })
@@ -129,15 +132,12 @@ describe('a large body', () => {
   test('is signed over all of its bytes', async () => {
     const whsec = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     const { url, heard } = await target()
-    process.env.TEST_WHSEC = whsec
-    onTestFinished(() => void delete process.env.TEST_WHSEC)
-    const { post, ended } = await setup(memoryBodies(), { signing: { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } } })
+    const { post, ended } = await setup(memoryBodies(), signingBy(whsec))
     const text = JSON.stringify({ text: 'x'.repeat(200_000) })
     await ended(await post({ targetUrl: url, body: text, signing: 'hooks' }))
     const [first] = heard
-    expect(new Webhook(whsec).verify(text, first?.headers as Record<string, string>)).toMatchObject({
-      text: expect.any(String),
-    })
+    const verified = new Webhook(whsec).verify(text, first?.headers as Record<string, string>)
+    expect(verified).toMatchObject({ text: expect.any(String) })
     expect(first?.bytes).toBe(text.length)
   })
 })
@@ -148,26 +148,15 @@ describe('a body that is not what it was', () => {
     copy.writeUInt8((copy.at(-1) as number) ^ 1, copy.length - 1)
     return copy
   }
-  const inParts = (bytes: Uint8Array): Readable =>
-    Readable.from(
-      Array.from({ length: Math.ceil(bytes.length / 50_000) }, (_, i) => bytes.subarray(i * 50_000, (i + 1) * 50_000)),
-    )
+  const inParts = (bytes: Uint8Array) => partsOf(bytes, 50_000)
 
   test.each<[string, (bytes: Uint8Array) => { readonly body: Readable; readonly bytes: number }, RegExp]>([
     ['a byte is another', (bytes) => ({ body: inParts(flipped(bytes)), bytes: bytes.length }), /its SHA-256 differs/],
+    ['it says another length', (all) => ({ body: inParts(all), bytes: all.length - 1 }), /299999 of 300000 bytes/],
+    ['it is shorter', (all) => ({ body: inParts(all.subarray(1)), bytes: all.length }), /299999 of 300000 bytes/],
     [
-      'it says another length',
-      (bytes) => ({ body: inParts(bytes), bytes: bytes.length - 1 }),
-      /299999 of 300000 bytes/,
-    ],
-    [
-      'it is shorter than it says',
-      (bytes) => ({ body: inParts(bytes.subarray(1)), bytes: bytes.length }),
-      /299999 of 300000 bytes/,
-    ],
-    [
-      'it is longer than it says',
-      (bytes) => ({ body: inParts(Buffer.concat([bytes, bytes])), bytes: bytes.length }),
+      'it is longer',
+      (all) => ({ body: inParts(Buffer.concat([all, all])), bytes: all.length }),
       /more than 300000 bytes/,
     ],
   ])('ends its task as body_missing, and no target has all of it: %s', async (_, change, words) => {
@@ -196,10 +185,7 @@ describe('a body that is not what it was', () => {
     async (when) => {
       const { url, heard } = await target()
       const bodies = memoryBodies()
-      process.env.TEST_WHSEC = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-      onTestFinished(() => void delete process.env.TEST_WHSEC)
-      const signing = { hooks: { keys: [{ from: 'env:TEST_WHSEC' }] } }
-      const { postBefore, ended } = await setup(bodies, { signing })
+      const { postBefore, ended } = await setup(bodies, signingBy(`whsec_${Buffer.alloc(32, 7).toString('base64')}`))
       const signed = when === 'opened' ? {} : { signing: 'hooks' }
       const taskId = await postBefore(() => bodies.held.clear(), { targetUrl: url, ...SENT, ...signed })
       expect(await ended(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'body_missing' })
@@ -217,10 +203,8 @@ describe('a store of bodies that fails', () => {
     expect(await ended(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
     expect(heard).toHaveLength(1)
     const made = await attempts(taskId)
-    expect(made.map(({ kind, errorMessage }) => [kind, errorMessage])).toEqual([
-      ...Array.from({ length: 3 }, () => ['released', 'open is away']),
-      ['succeeded', null],
-    ])
+    const released = Array(3).fill(['released', 'open is away'])
+    expect(made.map(({ kind, errorMessage }) => [kind, errorMessage])).toEqual([...released, ['succeeded', null]])
   })
 
   test('in the middle of a body cuts the request off, and the next one is whole', async () => {
@@ -271,11 +255,7 @@ test.each([
   let [opened, closed] = [0, 0]
   const bodies = changed(memoryBodies(), (bytes) => {
     opened++
-    const body = Readable.from(
-      (async function* () {
-        for (let i = 0; i < 10; i++) yield bytes.subarray(i * 100_000, (i + 1) * 100_000)
-      })(),
-    )
+    const body = partsOf(bytes, 100_000)
     body.once('close', () => closed++)
     return { body, bytes: bytes.length }
   })

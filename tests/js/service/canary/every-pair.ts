@@ -13,7 +13,6 @@ const LEAST_BYTES = 500
 /** A run on a machine with much other work. */
 const TIMEOUT_MS = 240_000
 
-/** Declares the tests of a service that stands on these stores. */
 export function testEveryPair(kinds: Kinds): void {
   const fields = fieldsOf(kinds)
   let world: World

@@ -6,7 +6,6 @@ export const HEAD_END = '\r\n\r\n'
 
 export interface Exchanged {
   readonly status: number
-  /** The headers as they came, an empty line and the body. */
   readonly bytes: Buffer
 }
 

@@ -4,7 +4,6 @@ import type { Shape } from '../../canaries.ts'
 import type { Sink } from './sinks.ts'
 import type { World } from './world.ts'
 
-/** Draws a secret of the field. */
 export type Make = (shape?: Shape) => string
 
 export interface Field {

@@ -63,7 +63,6 @@ const FIELDS: readonly Field[] = [
   wrongSettings,
 ]
 
-/** The fields of a service that stands on these stores. */
 export function fieldsOf({ store, bodies }: Kinds): readonly Field[] {
   const isBucket = bodies === 'bucket'
   return [

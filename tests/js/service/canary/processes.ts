@@ -25,7 +25,6 @@ function begin(args: readonly string[], { cwd, env }: Place) {
   return { child, written: () => ({ stdout: Buffer.concat(out), stderr: Buffer.concat(err) }) }
 }
 
-/** Runs a command to its end. */
 export async function command(args: readonly string[], place: Place): Promise<Ran> {
   const { child, written } = begin(args, place)
   await once(child, 'close')
@@ -48,7 +47,6 @@ export class ServiceProcess {
     return this.#written()
   }
 
-  /** Throws where it has ended. */
   async isReady(): Promise<boolean> {
     if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.written.stderr}${this.written.stdout}`)
     return await fetch(`${this.url}/readyz`).then(

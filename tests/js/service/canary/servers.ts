@@ -106,7 +106,6 @@ export async function startServers(canaries: Canaries): Promise<CanaryServers> {
 interface Visit {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** All of the request. */
   readonly text: string
   readonly kind: string
   /** This path was asked before. */

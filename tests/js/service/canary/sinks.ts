@@ -22,7 +22,6 @@ export const SINKS = [
 ] as const
 export type Sink = (typeof SINKS)[number]
 
-/** The bytes of each sink. */
 export class Written {
   readonly #bytes = new Map<Sink, Uint8Array[]>()
 
@@ -32,7 +31,6 @@ export class Written {
     this.#bytes.set(sink, own)
   }
 
-  /** All of it, as one. */
   in(sink: Sink): Uint8Array {
     return Buffer.concat((this.#bytes.get(sink) ?? []).flatMap((bytes) => [bytes, Buffer.from('\n')]))
   }

@@ -11,12 +11,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { startServer } from '../../../redis/servers.ts'
 import type { Canaries, SHAPES } from '../../canaries.ts'
 
-/** A place in which a service keeps something. */
 export interface Kept {
-  /** Of `--store`, or of `--bodies`. */
   readonly address: string
   readonly env?: Readonly<Record<string, string>>
-  /** All that lies there now. */
   bytes(): Uint8Array
   /** Turns the service away, with whatever it shows, while `work` is done. Absent: it cannot. */
   refusing?(work: () => Promise<void>): Promise<void>

@@ -33,14 +33,11 @@ interface Outcome {
   readonly problem?: { readonly type: string }
 }
 
-/** Attempts come at once, and a task is soon at its end. */
 export const QUICK = { strategy: 'fixed', initialDelayMs: 5, jitterType: 'NONE', maxAttempts: 2 } as const
-/** A longer body does not stay with its task. */
 export const INLINE_BYTES = 100
 export const LATER_MS = 3_600_000
 export const TASKS = '/retry-tasks'
 
-/** The stores that a service stands on. */
 export interface Kinds {
   readonly store: StoreKind
   readonly bodies: BodiesKind
@@ -138,7 +135,6 @@ export class World {
     return answer
   }
 
-  /** Hands a task over; it has to be taken. */
   async hand(task: object, headers: Ask['headers'] = {}): Promise<string> {
     const { status, json } = await this.ask(TASKS, { method: 'POST', headers, json: { ...this.#rest, ...task } })
     if (status !== 201) throw new Error(`${status}: ${JSON.stringify(json)}`)
@@ -147,7 +143,6 @@ export class World {
     return taskId
   }
 
-  /** Uploads a body; gives its reference. */
   async upload(body: string, type = 'application/octet-stream'): Promise<string> {
     const ask = { method: 'POST', body, headers: { 'content-type': type } }
     const { status, json } = await this.ask('/bodies', ask)
@@ -204,7 +199,6 @@ export class World {
     }
   }
 
-  /** Waits until nothing is left to do but what is to wait. */
   async settled(): Promise<void> {
     const isStill = async () => {
       const { json } = await this.ask(`${TASKS}?status=PENDING&limit=1000`)
@@ -252,7 +246,6 @@ export class World {
     await this.askDoctor()
   }
 
-  /** Keeps what lies in the file now. */
   snapshot(): void {
     this.written.add('the store', this.#kept.store.bytes())
     this.written.add('the store of bodies', this.#kept.bodies.bytes())

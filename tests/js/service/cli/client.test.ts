@@ -35,7 +35,6 @@ const OPERATION = {
   remaining: 1_204,
 }
 
-/** A command against a service that answers so. */
 async function asking(line: string, answers: Answers, options: RunOptions = {}) {
   const service = await fakeService(answers)
   const ran = await run(line, {

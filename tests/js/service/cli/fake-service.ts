@@ -51,7 +51,6 @@ export async function fakeService(answers: Answers): Promise<FakeService> {
   return { url, asked }
 }
 
-/** RFC 9457, as the service has it. */
 export function problem(
   status: number,
   type: string,

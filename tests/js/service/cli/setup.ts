@@ -33,7 +33,6 @@ export interface Ran {
   readonly cwd: string
 }
 
-/** A folder that is gone after the test. */
 export function folderOf(files: Readonly<Record<string, unknown>> = {}): string {
   const folder = freshFolder()
   write(folder, files)
@@ -69,7 +68,6 @@ export async function run(argv: string | readonly string[], options: RunOptions 
   return { code, out: out.join(''), err: err.join(''), settings: started?.settings, host: started?.host, cwd }
 }
 
-/** Text as it is read, without its colours. */
 export const bare = (text: string): string => stripVTControlCharacters(text)
 
 /** The longest line, in columns: all characters here are one wide. */
