@@ -1,11 +1,14 @@
 /** What a browser does to a connection, and what its user is told of it: nothing, or an error that says what to do. */
 import { forceCloseDatabase } from 'fake-indexeddb'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, vi } from 'vitest'
 import type { RedriveError } from '../../../js/api/errors.ts'
 import { StorageFullError } from '../../../js/api/task-errors.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { eventually } from '../eventually.ts'
+import { testIn } from '../test-in.ts'
 import { earlyFailure, engineAborts, error, failingRequest, fails, get, notes, put, setup } from './faulty.ts'
+
+const test = testIn(setup)
 
 const forceClose = forceCloseDatabase as unknown as (database: IDBDatabase) => void
 
@@ -14,15 +17,13 @@ afterEach(() => {
 })
 
 describe('a transaction', () => {
-  test('what was written is read, by another connection too', async () => {
-    const { connection, factory } = setup()
+  test('what was written is read, by another connection too', async ({ connection, factory }) => {
     expect(await connection.write('strict', put('here'))).toBe('here')
     expect(await setup(notes, factory).connection.read(get)).toBe('here')
     expect(await connection.read(async (tx) => tx.mode)).toBe('readonly')
   })
 
-  test('resolves once it is complete, and not before', async () => {
-    const { connection } = setup()
+  test('resolves once it is complete, and not before', async ({ connection }) => {
     const order: string[] = []
     await connection.write('strict', async (tx) => {
       tx.addEventListener('complete', () => order.push('complete'))
@@ -32,8 +33,7 @@ describe('a transaction', () => {
     expect(order).toEqual(['here', 'complete', 'resolved'])
   })
 
-  test('has the durability that is wanted, and is over all stores', async () => {
-    const { connection } = setup()
+  test('has the durability that is wanted, and is over all stores', async ({ connection }) => {
     const seen: unknown[] = []
     await connection.write('relaxed', async (tx) => {
       seen.push(tx.mode, tx.durability, [...tx.objectStoreNames])
@@ -59,8 +59,7 @@ describe('a transaction', () => {
     },
   )
 
-  test('is complete also where the engine has no commit()', async () => {
-    const { connection } = setup()
+  test('is complete also where the engine has no commit()', async ({ connection }) => {
     const written = connection.write('strict', (tx) => {
       vi.stubGlobal('navigator', { userAgent: 'Chrome/70.0.0.0' })
       Object.defineProperty(tx, 'commit', { value: undefined })
@@ -87,8 +86,7 @@ describe('a transaction', () => {
     },
   )
 
-  test('an exception of work that has outlived its transaction is thrown on too', async () => {
-    const { connection } = setup()
+  test('an exception of work that has outlived its transaction is thrown on too', async ({ connection }) => {
     const work = vi.fn(async (tx: IDBTransaction) => {
       await new Promise((resolve) => tx.addEventListener('complete', resolve))
       tx.objectStore('notes')
@@ -97,8 +95,7 @@ describe('a transaction', () => {
     expect(work).toHaveBeenCalledTimes(1)
   })
 
-  test('says while it writes that it does, from the call on', async () => {
-    const { connection } = setup()
+  test('says while it writes that it does, from the call on', async ({ connection }) => {
     expect(connection.isWriting).toBe(false)
     const written = connection.write('strict', put('here'))
     expect(connection.isWriting).toBe(true)
@@ -111,8 +108,7 @@ describe('a transaction', () => {
     expect(connection.isWriting).toBe(false)
   })
 
-  test('a request that nobody awaits and that fails is no unhandled rejection', async () => {
-    const { connection } = setup()
+  test('a request that nobody awaits and that fails is no unhandled rejection', async ({ connection }) => {
     const written = connection.write('strict', async (tx) => {
       done(failingRequest(tx, error('QuotaExceededError')))
     })
@@ -121,16 +117,14 @@ describe('a transaction', () => {
 })
 
 describe('a connection', () => {
-  test('is opened by the first call, once for all that come meanwhile', async () => {
-    const { connection, opens } = setup()
+  test('is opened by the first call, once for all that come meanwhile', async ({ connection, opens }) => {
     expect(opens()).toBe(0)
     await Promise.all([connection.write('strict', put('here')), connection.read(get), connection.read(get)])
     await connection.read(get)
     expect(opens()).toBe(1)
   })
 
-  test('is opened again by the next call after close()', async () => {
-    const { connection, opens } = setup()
+  test('is opened again by the next call after close()', async ({ connection, opens }) => {
     const database = await connection.write('strict', async (tx) => tx.db)
     connection.close()
     expect(() => database.transaction('notes')).toThrow(DOMException)
@@ -140,8 +134,7 @@ describe('a connection', () => {
     expect(opens()).toBe(2)
   })
 
-  test('that was closed while it was opened is not left open', async () => {
-    const { connection, factory, opens } = setup()
+  test('that was closed while it was opened is not left open', async ({ connection, factory, opens }) => {
     const read = connection.read(get)
     connection.close()
     expect(await read).toBeUndefined() // it opened another for itself
@@ -150,8 +143,7 @@ describe('a connection', () => {
     expect(opens()).toBe(2)
   })
 
-  test('gives way at once to a newer layout, then says so and deletes nothing', async () => {
-    const { connection, factory } = setup()
+  test('gives way at once to a newer layout, then says so and deletes nothing', async ({ connection, factory }) => {
     await connection.write('strict', put('old'))
     const newer = await done(factory.open('test', 2))
     await expect(connection.read(get)).rejects.toEqual(fails('STORAGE_NEWER', "'test'", 'later version', 'reload'))
@@ -159,8 +151,7 @@ describe('a connection', () => {
     newer.close()
   })
 
-  test('gives way to a deletion, and the next call makes the database anew', async () => {
-    const { connection, factory } = setup()
+  test('gives way to a deletion, and the next call makes the database anew', async ({ connection, factory }) => {
     await connection.write('strict', put('old'))
     const transaction = vi.spyOn(await connection.read(async (tx) => tx.db), 'transaction')
     await done(factory.deleteDatabase('test'))
@@ -168,8 +159,7 @@ describe('a connection', () => {
     expect(transaction).not.toHaveBeenCalled()
   })
 
-  test('that the browser closes is opened again by the next call', async () => {
-    const { connection, opens } = setup()
+  test('that the browser closes is opened again by the next call', async ({ connection, opens }) => {
     const database = await connection.write('strict', async (tx) => tx.db)
     const closed = vi.fn()
     database.addEventListener('close', closed)
@@ -182,19 +172,19 @@ describe('a connection', () => {
   })
 })
 
+/** A request that hears only of the abort. */
+function abortedUnder(tx: IDBTransaction, name: string): Promise<unknown> {
+  const request = done(tx.objectStore('notes').get('note'))
+  engineAborts(tx, name)
+  return request
+}
+
 describe('a connection that is lost', () => {
   const lost: readonly [string, (tx: IDBTransaction) => Promise<unknown>][] = [
     ['a request fails with UnknownError', (tx) => done(failingRequest(tx, error('UnknownError')))],
     ['a request fails, which is heard before the engine aborts', () => done(earlyFailure(error('UnknownError')))],
     ['a request fails with InvalidStateError', (tx) => done(failingRequest(tx, error('InvalidStateError')))],
-    [
-      'the transaction is aborted under a request',
-      (tx) => {
-        const request = done(tx.objectStore('notes').get('note'))
-        engineAborts(tx, 'AbortError')
-        return request
-      },
-    ],
+    ['the transaction is aborted under a request', (tx) => abortedUnder(tx, 'AbortError')],
     [
       'the transaction is aborted between requests',
       async (tx) => {
@@ -242,8 +232,7 @@ describe('a connection that is lost', () => {
     expect(await connection.read(get)).toBe('here')
   })
 
-  test('others that use it end as they would have', async () => {
-    const { connection, opens } = setup()
+  test('others that use it end as they would have', async ({ connection, opens }) => {
     await connection.write('strict', put('here'))
     let runs = 0
     const [value] = await Promise.all([
@@ -256,8 +245,7 @@ describe('a connection that is lost', () => {
     expect(opens()).toBe(2)
   })
 
-  test('one that is found out late does not take the new one along', async () => {
-    const { connection, opens } = setup()
+  test('one that is found out late does not take the new one along', async ({ connection, opens }) => {
     let isReopened = false
     let runs = 0
     const late = connection.read(async (tx) => {
@@ -274,8 +262,7 @@ describe('a connection that is lost', () => {
     expect([runs, opens()]).toEqual([2, 2])
   })
 
-  test('what the storage refuses otherwise is not tried again', async () => {
-    const { connection, opens } = setup()
+  test('what the storage refuses otherwise is not tried again', async ({ connection, opens }) => {
     const work = vi.fn((tx: IDBTransaction) => done(failingRequest(tx, error('NotReadableError'))))
     await expect(connection.read(work)).rejects.toEqual(fails('STORAGE_UNAVAILABLE', 'NotReadableError'))
     expect(work).toHaveBeenCalledTimes(1)
@@ -295,14 +282,7 @@ describe('a full quota', () => {
     ['on the commit', async (tx: IDBTransaction) => engineAborts(tx, 'QuotaExceededError')],
     ['on a request', (tx: IDBTransaction) => done(failingRequest(tx, error('QuotaExceededError')))],
     ['of the newer class', (tx: IDBTransaction) => done(failingRequest(tx, new QuotaExceededError()))],
-    [
-      'under a request that hears only of the abort',
-      (tx: IDBTransaction) => {
-        const request = done(tx.objectStore('notes').get('note'))
-        engineAborts(tx, 'QuotaExceededError')
-        return request
-      },
-    ],
+    ['under a request', (tx: IDBTransaction) => abortedUnder(tx, 'QuotaExceededError')],
   ])('%s is a StorageFullError with its cause, at once; the connection stays', async (_, work) => {
     const { connection, opens } = setup()
     const tries = vi.fn(work)

@@ -1,5 +1,5 @@
 /** What is in the database, and what is asked of it. */
-import { expect, test, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { RECORD_SCHEMA, type TaskStore } from '../../../js/api/store.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
@@ -15,6 +15,7 @@ import {
   settlementOf,
   TERMS,
 } from '../store-contract/kit.ts'
+import { testIn } from '../test-in.ts'
 import { asked, drop, edit, editRow, freshName, openInOtherTab, openStore, rowOf } from './setup.ts'
 
 const countsIn = (name: string): Promise<Record<string, number>> =>
@@ -24,8 +25,16 @@ const countsIn = (name: string): Promise<Record<string, number>> =>
     return Object.fromEntries(names.map((store, i) => [store, counts[i] ?? 0]))
   })
 
-const claimAll = async (store: TaskStore) =>
-  (await store.turn({ owner: 'runner', settle: [], renew: [], claim: claimOf() })).claimed
+const claimAll = async (store: TaskStore) => (await store.turn({ ...STEP, claim: claimOf() })).claimed
+
+const STEP = { owner: 'runner', settle: [], renew: [], claim: null }
+
+function fresh() {
+  const name = freshName()
+  return { name, store: openStore(name) }
+}
+
+const test = testIn(fresh)
 
 test('S1 everything is still there for who opens the database anew', async () => {
   const name = freshName()
@@ -60,30 +69,24 @@ test('a body is copied at the call, and each time it is asked for', async () => 
   }
 })
 
-test('S12 what will not be sent again is not kept: no headers, no body', async () => {
-  const name = freshName()
-  const store = openStore(name)
+test('S12 what will not be sent again is not kept: no headers, no body', async ({ name, store }) => {
   const bodies = [new Uint8Array(3), new Uint8Array(10_000)]
   await store.enqueue(bodies.map((body, i) => newTask(i + 1, { body, headers: { 'x-name': 'Ann' } })))
   for (const { lease } of await claimAll(store)) {
-    await store.turn({ owner: 'runner', settle: [settlementOf(lease, SUCCEEDED)], renew: [], claim: null })
+    await store.turn({ ...STEP, settle: [settlementOf(lease, SUCCEEDED)] })
   }
   for (const n of [1, 2]) expect(await rowOf(name, idOf(n))).toMatchObject({ headers: {}, body: null, bodyBytes: 0 })
   expect(await edit(name, async (tx) => tx.objectStore('bodies').count())).toMatchObject({ result: 0 })
 })
 
-test('a body of no bytes is a body, and leaves nothing behind', async () => {
-  const name = freshName()
-  const store = openStore(name)
+test('a body of no bytes is a body, and leaves nothing behind', async ({ name, store }) => {
   await store.enqueue([newTask(1, { body: new Uint8Array(0) }), newTask(2)])
   expect([await store.body(idOf(1)), await store.body(idOf(2))]).toEqual([new Uint8Array(0), undefined])
   await store.purgeAll()
   expect(await countsIn(name)).toMatchObject({ tasks: 0, bodies: 0, lanes: 0 })
 })
 
-test('only of many lanes some are rows of their own, and an empty one is none', async () => {
-  const name = freshName()
-  const store = openStore(name)
+test('only of many lanes some are rows of their own, and an empty one is none', async ({ name, store }) => {
   const add = (from: number, count: number) =>
     store.enqueue(Array.from({ length: count }, (_, i) => newTask(from + i, { origin: `https://${from + i}.test` })))
   await add(1, 16)
@@ -94,13 +97,11 @@ test('only of many lanes some are rows of their own, and an empty one is none', 
   await store.close()
   const again = openStore(name)
   expect(await countsIn(name)).toMatchObject({ lanes: 3 })
-  const turn = await again.turn({ owner: 'runner', settle: [], renew: [], claim: claimOf({ limit: 99 }) })
+  const turn = await again.turn({ ...STEP, claim: claimOf({ limit: 99 }) })
   expect([turn.claimed.length, turn.lanes.length]).toEqual([17, 17])
 })
 
-test('S20 fields of a later version are carried along, in rows and in meta', async () => {
-  const name = freshName()
-  const store = openStore(name)
+test('S20 fields of a later version are carried along, in rows and in meta', async ({ name, store }) => {
   await store.enqueue([newTask(1)])
   await store.close()
   await editRow(name, idOf(1), { later: { deep: [1] } })
@@ -110,16 +111,13 @@ test('S20 fields of a later version are carried along, in rows and in meta', asy
     const request = meta.openCursor(IDBKeyRange.bound(['state'], ['state', []]))
     request.onsuccess = () => {
       const { result } = request
-      result?.update({
-        ...result.value,
-        later: 5,
-        lanes: result.value.lanes.map((lane: object) => ({ ...lane, later: 6 })),
-      })
+      const lanes = result?.value.lanes.map((lane: object) => ({ ...lane, later: 6 }))
+      result?.update({ ...result.value, later: 5, lanes })
     }
   })
   for (const next of [retryIn(0), SUCCEEDED]) {
     for (const { lease } of await claimAll(store)) {
-      await store.turn({ owner: 'runner', settle: [settlementOf(lease, next)], renew: [], claim: null })
+      await store.turn({ ...STEP, settle: [settlementOf(lease, next)] })
     }
   }
   expect(await rowOf(name, idOf(1))).toMatchObject({ status: 'SUCCEEDED', later: { deep: [1] } })
@@ -139,24 +137,18 @@ test.for<[string, Record<string, unknown>]>([
   ['without headers', { headers: null }],
   ['without a policy', { policy: 'default' }],
   ['without a schema', { schema: undefined }],
-])('S20 a record %s is left as it is, counted, and kept out of everything', async ([, change]) => {
-  const name = freshName()
-  const store = openStore(name)
+])('S20 a record %s is left as it is, counted, and kept out of everything', async ([, change], { name, store }) => {
   await store.enqueue([newTask(1), newTask(2)])
   await editRow(name, idOf(1), change)
-  const turn = await store.turn({ owner: 'runner', settle: [], renew: [], claim: claimOf() })
+  const turn = await store.turn({ ...STEP, claim: claimOf() })
   expect([turn.claimed.map(({ task }) => task.taskId), turn.unreadable]).toEqual([[idOf(2)], 1])
   expect(await rowOf(name, idOf(1))).toMatchObject({ ...change, status: 'PENDING', idempotencyKey: 'key-1' })
-  expect([await store.get(idOf(1)), await store.cancel(idOf(1)), (await store.counts()).pending]).toEqual([
-    undefined,
-    'gone',
-    1,
-  ])
+  const said = [await store.get(idOf(1)), await store.cancel(idOf(1)), (await store.counts()).pending]
+  expect(said).toEqual([undefined, 'gone', 1])
 })
 
 test('S20 what somebody else has put there is neither shown nor counted, and only purge deletes it', async () => {
-  const name = freshName()
-  const store = openStore(name)
+  const { name, store } = fresh()
   await store.enqueue([newTask(1)])
   await edit(name, async (tx) => tx.objectStore('tasks').put({ taskId: 'theirs', status: 7 }))
   expect((await store.list({ limit: 9 })).tasks.map(({ taskId }) => taskId)).toEqual([idOf(1)])
@@ -186,8 +178,7 @@ test('S20 a database of a later version is not opened, and stays as it is', asyn
 })
 
 test('a database that was cleared under the store is told, and tasks are stored in the new one', async () => {
-  const name = freshName()
-  const store = openStore(name)
+  const { name, store } = fresh()
   const report = vi.fn()
   store.configure?.(TERMS, report)
   await store.enqueue([newTask(1)])
@@ -202,9 +193,8 @@ test('a database that was cleared under the store is told, and tasks are stored 
 test('the browser is asked once to keep the database, after the first task', async () => {
   const persist = vi.fn(() => Promise.reject(new Error('no')))
   vi.stubGlobal('navigator', { storage: { persist } })
-  const name = freshName()
-  const store = openStore(name)
-  await store.turn({ owner: 'runner', settle: [], renew: [], claim: null })
+  const { name, store } = fresh()
+  await store.turn(STEP)
   expect(persist).not.toHaveBeenCalled()
   await store.enqueue([newTask(1)])
   await store.enqueue([newTask(2)])
@@ -219,7 +209,7 @@ test('an enqueue of a known database writes at once: one transaction, and nothin
   const store = openStore(freshName())
   await store.enqueue([newTask(1)])
   // what is kept for a full quota is written by now
-  await store.turn({ owner: 'runner', settle: [], renew: [], claim: null })
+  await store.turn(STEP)
   // the task, and the counters
   expect(await asked(() => store.enqueue([newTask(2)]))).toEqual({ transactions: 1, requests: 2, rows: 0 })
 })
@@ -230,11 +220,10 @@ test('a turn asks as much of ten tasks as of two thousand', async () => {
     const store = openStore(freshName())
     const origins = ['https://a.test', 'https://b.test']
     await store.enqueue(Array.from({ length: size }, (_, i) => newTask(i + 1, { origin: origins[i % 2] ?? '' })))
-    const step = { owner: 'runner', settle: [], renew: [], claim: claimOf({ limit: 4 }) }
+    const step = { ...STEP, claim: claimOf({ limit: 4 }) }
     const { claimed } = await store.turn(step)
-    const settle = claimed.map(({ lease }, i) =>
-      settlementOf(lease, [SUCCEEDED, NOT_RETRYABLE, retryIn(9)][i % 3] ?? SUCCEEDED),
-    )
+    const nexts = [SUCCEEDED, NOT_RETRYABLE, retryIn(9)]
+    const settle = claimed.map(({ lease }, i) => settlementOf(lease, nexts[i % 3] ?? SUCCEEDED))
     counts.push(await asked(() => store.turn({ ...step, settle })))
   }
   expect(counts[1]).toEqual(counts[0])
@@ -243,21 +232,19 @@ test('a turn asks as much of ten tasks as of two thousand', async () => {
 test('due tasks of a held lane are not looked at', async () => {
   const store = openStore(freshName())
   await store.enqueue([newTask(1, { holdLaneForMs: 60_000 }), newTask(2), newTask(3)])
-  const step = { owner: 'runner', settle: [], renew: [], claim: claimOf() }
+  const step = { ...STEP, claim: claimOf() }
   await store.turn(step)
   expect((await asked(() => store.turn(step))).rows).toBe(0)
 })
 
 test('an empty store is asked for nothing but whether it still is', async () => {
   const store = openStore(freshName())
-  const step = { owner: 'runner', settle: [], renew: [], claim: claimOf() }
+  const step = { ...STEP, claim: claimOf() }
   await store.turn(step)
   expect(await asked(() => store.turn(step))).toEqual({ transactions: 1, requests: 1, rows: 0 })
 })
 
-test('S2 a database that was cleared and made anew by another tab is taken as it is', async () => {
-  const name = freshName()
-  const store = openStore(name)
+test('S2 a database that was cleared and made anew by another tab is taken as it is', async ({ name, store }) => {
   await store.enqueue([newTask(1)])
   await done(indexedDB.deleteDatabase(`redrive-${name}`))
   const other = await openInOtherTab(name)

@@ -1,7 +1,8 @@
 /** Hints between the tabs of a store, and what else may come over their channel. */
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import type { Hint } from '../../../js/api/store.ts'
 import { Hints } from '../../../js/stores/indexeddb/hints.ts'
+import { testIn } from '../test-in.ts'
 
 let names = 0
 afterEach(() => {
@@ -24,6 +25,8 @@ function setup(): { name: string; open: () => Hints; raw: BroadcastChannel } {
   return { name, open, raw }
 }
 
+const test = testIn(setup)
+
 /** Hears until `last` has come, which tells that nothing else will. */
 function heard(channel: Hints, last = 'last'): { hints: Hint[]; until: () => Promise<void> } {
   const hints: Hint[] = []
@@ -31,8 +34,7 @@ function heard(channel: Hints, last = 'last'): { hints: Hint[]; until: () => Pro
   return { hints, until: () => vi.waitFor(() => expect(hints.at(-1)?.taskId).toBe(last)) }
 }
 
-test('carries hints to all others of the store, in order, and not to itself', async () => {
-  const { open } = setup()
+test('carries hints to all others of the store, in order, and not to itself', async ({ open }) => {
   const [a, b, c] = [open(), open(), open()]
   const [atA, atB, atC] = [heard(a), heard(b), heard(c)]
   a.post([{ kind: 'due' }, { kind: 'settled', taskId: 'one' }])
@@ -50,8 +52,7 @@ test('carries hints to all others of the store, in order, and not to itself', as
   expect(atA.hints).toEqual([])
 })
 
-test('stores of other names hear nothing', async () => {
-  const { open } = setup()
+test('stores of other names hear nothing', async ({ open }) => {
   const other = setup().open()
   const [a, b] = [open(), open()]
   const [atB, atOther] = [heard(b), heard(other)]
@@ -60,8 +61,7 @@ test('stores of other names hear nothing', async () => {
   expect(atOther.hints).toEqual([])
 })
 
-test('says nothing but kinds and ids, whatever it is given', async () => {
-  const { open, raw } = setup()
+test('says nothing but kinds and ids, whatever it is given', async ({ open, raw }) => {
   const messages: unknown[] = []
   raw.onmessage = ({ data }: MessageEvent) => messages.push(data)
   const channel = open()
@@ -71,8 +71,7 @@ test('says nothing but kinds and ids, whatever it is given', async () => {
   expect(messages).toEqual([[{ kind: 'due', taskId: 'one' }, { kind: 'due' }]])
 })
 
-test('S20 takes no notice of what it does not know', async () => {
-  const { open, raw } = setup()
+test('S20 takes no notice of what it does not know', async ({ open, raw }) => {
   const { hints, until } = heard(open())
   for (const message of [null, 'due', 7, { kind: 'due' }, [null, 'due', 7, [], { kind: 'later' }, { taskId: 'one' }]]) {
     raw.postMessage(message)
@@ -86,8 +85,7 @@ test('S20 takes no notice of what it does not know', async () => {
   expect(hints).toEqual([{ kind: 'settled', taskId: 'last' }])
 })
 
-test('two listeners, though the same function, each hear until they end', async () => {
-  const { open } = setup()
+test('two listeners, though the same function, each hear until they end', async ({ open }) => {
   const [a, b] = [open(), open()]
   const listener = vi.fn<(hint: Hint) => void>()
   const endings = [b.listen(listener), b.listen(listener)]
@@ -100,8 +98,7 @@ test('two listeners, though the same function, each hear until they end', async 
   await vi.waitFor(() => expect(listener).toHaveBeenCalledTimes(4))
 })
 
-test('rests with nothing open, and its listeners hear again after the next call', async () => {
-  const { open } = setup()
+test('rests with nothing open, and its listeners hear again after the next call', async ({ open }) => {
   const [a, b] = [open(), open()]
   const { hints, until } = heard(b)
   b.suspend()

@@ -14,14 +14,15 @@ interface Tab {
   readonly has: () => boolean
 }
 
-function setup(count = 3): { browser: FakeBrowser; tabs: readonly Tab[] } {
+function setup(count = 3) {
   const browser = new FakeBrowser()
   const tabs = Array.from({ length: count }, (): Tab => {
     const tab = browser.tab()
     const has = () => browser.held.some((held) => held.tab === tab && held.name === 'p')
     return { tab, has, pump: new LeaderLock(tab, 'p', tab as unknown as Document), granted: vi.fn<() => void>() }
   })
-  return { browser, tabs }
+  const [a, b, c] = tabs as [Tab, Tab, Tab]
+  return { browser, tabs, a, b, c }
 }
 
 /** Each wants it, in their order. */
@@ -51,8 +52,7 @@ test('one has it; when it lets go or dies the next has it at once', async () => 
 })
 
 test('wanting it again changes nothing, nor does letting go of what one has not', async () => {
-  const { browser, tabs } = setup(2)
-  const [a, b] = tabs as [Tab, Tab]
+  const { browser, a, b } = setup(2)
   b.pump.resign()
   await want([a, a, b, b])
   expect(a.granted).toHaveBeenCalledTimes(1)
@@ -69,8 +69,7 @@ test('wanting it again changes nothing, nor does letting go of what one has not'
 })
 
 test('each principal has a pump of its own, and who wants another lets go of the first', async () => {
-  const { browser, tabs } = setup(2)
-  const [a, b] = tabs as [Tab, Tab]
+  const { browser, a, b } = setup(2)
   a.pump.want('alice', a.granted)
   b.pump.want('bob', b.granted)
   await idle()
@@ -87,8 +86,7 @@ test('each principal has a pump of its own, and who wants another lets go of the
 })
 
 test('each principal has a mark of its own for tabs that are hidden, let go with the pump', async () => {
-  const { browser, tabs } = setup(3)
-  const [a, b, c] = tabs as [Tab, Tab, Tab]
+  const { browser, a, b, c } = setup()
   a.pump.want('alice', a.granted)
   b.pump.want('bob', b.granted)
   await idle()
@@ -105,8 +103,7 @@ test('each principal has a mark of its own for tabs that are hidden, let go with
 })
 
 test('it gives way each time that it is hidden anew', async () => {
-  const { tabs } = setup(2)
-  const [a, b] = tabs as [Tab, Tab]
+  const { tabs, a, b } = setup(2)
   await want(tabs)
   for (let times = 1; times <= 3; times++) {
     a.tab.show('hidden')
@@ -120,8 +117,7 @@ test('it gives way each time that it is hidden anew', async () => {
 })
 
 test('one that is hidden for a moment only keeps it', async () => {
-  const { browser, tabs } = setup(2)
-  const [a, b] = tabs as [Tab, Tab]
+  const { browser, tabs, a, b } = setup(2)
   await want(tabs)
   const query = a.tab.query.bind(a.tab)
   a.tab.query = async () => {
@@ -138,8 +134,7 @@ test('one that is hidden for a moment only keeps it', async () => {
 })
 
 test('one that is hidden and alone keeps it, and nobody is told anything', async () => {
-  const { browser, tabs } = setup(1)
-  const [a] = tabs as [Tab]
+  const { browser, tabs, a } = setup(1)
   await want(tabs)
   a.tab.show('hidden')
   await idle()
@@ -157,8 +152,7 @@ test('one that is hidden and alone keeps it, and nobody is told anything', async
 })
 
 test.each([false, true])('who is visible takes it from one that is hidden; frozen: %s', async (isFrozen) => {
-  const { browser, tabs } = setup(3)
-  const [a, b, c] = tabs as [Tab, Tab, Tab]
+  const { browser, tabs, a, b, c } = setup()
   await want([a])
   a.tab.show('hidden')
   await idle()
@@ -181,8 +175,7 @@ test.each([false, true])('who is visible takes it from one that is hidden; froze
 })
 
 test('who does not want it any more takes nothing, nor who has it by then', async () => {
-  const { browser, tabs } = setup(3)
-  const [a, b, c] = tabs as [Tab, Tab, Tab]
+  const { browser, tabs, a, b, c } = setup()
   await want([a])
   a.tab.show('hidden')
   await idle()
@@ -204,8 +197,7 @@ test('who does not want it any more takes nothing, nor who has it by then', asyn
 })
 
 test('who waits hidden takes it when it is looked at, and not before', async () => {
-  const { browser, tabs } = setup(2)
-  const [a, b] = tabs as [Tab, Tab]
+  const { browser, tabs, a, b } = setup(2)
   await want([a])
   a.tab.show('hidden')
   b.tab.show('hidden')
@@ -230,8 +222,7 @@ test('it finds its way past hidden tabs to the one that is looked at', async () 
 })
 
 test('L3 one that has given way before, and is still hidden, gives way again to one that is looked at', async () => {
-  const { tabs } = setup(3)
-  const [a, b] = tabs as [Tab, Tab]
+  const { tabs, a, b } = setup()
   await want(tabs.slice(0, 2))
   a.tab.show('hidden')
   await idle()
@@ -243,8 +234,7 @@ test('L3 one that has given way before, and is still hidden, gives way again to 
 })
 
 test('who waits leaves no mark behind', async () => {
-  const { browser, tabs } = setup(3)
-  const [a, b, c] = tabs as [Tab, Tab, Tab]
+  const { browser, tabs, a, b, c } = setup()
   await want(tabs)
   b.tab.show('hidden')
   c.pump.resign()
@@ -271,8 +261,7 @@ test('where all are hidden it comes to rest', async () => {
 })
 
 test('who has let go listens to its page no more', async () => {
-  const { browser, tabs } = setup(1)
-  const [a] = tabs as [Tab]
+  const { browser, tabs, a } = setup(1)
   await want(tabs)
   const stopped = vi.spyOn(a.tab, 'removeEventListener')
   a.pump.resign()

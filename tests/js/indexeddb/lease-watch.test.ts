@@ -1,13 +1,15 @@
 /** Whose leases are looked after, and when others may take them. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, vi } from 'vitest'
+import { testIn } from '../test-in.ts'
 import { idle } from './fake-locks.ts'
 import { setup, withoutTimers } from './tabs.ts'
+
+const test = testIn(setup)
 
 withoutTimers()
 
 describe('guards', () => {
-  test('are held from when guard() says so until unguard()', async () => {
-    const { browser, a } = setup()
+  test('are held from when guard() says so until unguard()', async ({ browser, a }) => {
     expect(a.presence.isGuarding('a')).toBe(false)
     const guarded = a.presence.guard('a')
     expect(a.presence.isGuarding('a')).toBe(false)
@@ -21,8 +23,7 @@ describe('guards', () => {
     expect(browser.names('held')).toEqual([])
   })
 
-  test('nobody is asked anything while no end is heard', async () => {
-    const { a, b } = setup()
+  test('nobody is asked anything while no end is heard', async ({ a, b }) => {
     await b.presence.guard('b')
     a.presence.watchGuards(['b'], 7)
     await idle()
@@ -50,8 +51,7 @@ describe('guards', () => {
     },
   )
 
-  test('an end that was there before anybody watched is heard at once', async () => {
-    const { a } = setup()
+  test('an end that was there before anybody watched is heard at once', async ({ a }) => {
     for (let turns = 0; turns < 3; turns++) {
       a.presence.watchGuards(['long gone'], 7)
       await idle()
@@ -60,8 +60,7 @@ describe('guards', () => {
     expect(await a.presence.orphanedLeases(async () => 7)).toEqual({ owners: ['long gone'], upTo: 7 })
   })
 
-  test('S3 an owner that is back before the question has no orphans, and is watched anew', async () => {
-    const { a, b } = setup()
+  test('S3 an owner that is back before the question has no orphans, and is watched anew', async ({ a, b }) => {
     await b.presence.guard('b')
     a.presence.watchGuards(['b'], 7)
     await idle()
@@ -81,8 +80,7 @@ describe('guards', () => {
     expect(await a.presence.orphanedLeases(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
   })
 
-  test('S3 the last token is read before it is asked who is gone', async () => {
-    const { a } = setup()
+  test('S3 the last token is read before it is asked who is gone', async ({ a }) => {
     a.presence.watchGuards(['b'], 7)
     await idle()
     const queries: number[] = []
@@ -91,8 +89,7 @@ describe('guards', () => {
     expect(a.tab.queries).toBe(1)
   })
 
-  test('of a gone owner something that cannot be taken back is not heard of again and again', async () => {
-    const { a, b } = setup()
+  test('of a gone owner something that cannot be taken back is not heard of again and again', async ({ a, b }) => {
     a.presence.watchGuards(['b'], 7)
     await idle()
     await a.presence.orphanedLeases(async () => 7)
@@ -128,8 +125,7 @@ describe('guards', () => {
     expect(await a.presence.orphanedLeases(async () => 8)).toEqual({ owners: ['b'], upTo: 8 })
   })
 
-  test('an owner of which nothing was left is watched like any other when there is something again', async () => {
-    const { a } = setup()
+  test('an owner of which nothing was left is watched like any other when there is something again', async ({ a }) => {
     a.presence.watchGuards(['b'], 7)
     await idle()
     await a.presence.orphanedLeases(async () => 7)
@@ -139,8 +135,7 @@ describe('guards', () => {
     expect(await a.presence.orphanedLeases(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
   })
 
-  test('an end is not forgotten where the store cannot be read', async () => {
-    const { a } = setup()
+  test('an end is not forgotten where the store cannot be read', async ({ a }) => {
     a.presence.watchGuards(['b'], 7)
     await idle()
     await expect(a.presence.orphanedLeases(() => Promise.reject(new TypeError('no store')))).rejects.toThrow('no store')

@@ -1,7 +1,7 @@
 /** A page that freezes keeps no other tab out of the database, and loses nothing that it was asked to store. */
 
 import { IDBFactory } from 'fake-indexeddb'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { get, notes, put } from './faulty.ts'
@@ -26,6 +26,9 @@ async function tabs() {
   const factory = new IDBFactory()
   const options = { name: 'test', layout: notes, stores: ['notes'], factory }
   const [here, there] = [new Connection(options), new Connection(options)]
+  onTestFinished(() => {
+    for (const each of [here, there]) each.close()
+  })
   await here.read(get)
   vi.stubGlobal('document', undefined)
   await there.read(get)
@@ -61,8 +64,6 @@ test('L3 a transaction on its way is ended when the page freezes, and made once 
   happens('resume')
   expect(await written).toBe('here')
   expect(runs()).toBe(2)
-  here.close()
-  there.close()
 })
 
 test('L3 none is begun while the page is frozen, nor by a handler of that', async () => {
@@ -78,8 +79,6 @@ test('L3 none is begun while the page is frozen, nor by a handler of that', asyn
   expect(runs()).toBe(0)
   happens('resume')
   expect(await written).toBe('here')
-  here.close()
-  there.close()
 })
 
 test('a page that is left, and frozen for the way back, goes on with what it was asked to store', async () => {
@@ -99,16 +98,12 @@ test('a page that is left, and frozen for the way back, goes on with what it was
   expect(read).not.toHaveBeenCalled()
   happens('resume')
   await later
-  here.close()
-  there.close()
 })
 
 test('L5 a connection that is closed hears no page any more', async () => {
-  const { here, there } = await tabs()
+  const { here } = await tabs()
   here.close()
   happens('freeze')
   vi.stubGlobal('document', page)
   await here.read(get)
-  here.close()
-  there.close()
 })

@@ -1,14 +1,16 @@
 /** Tabs that come, die and come back, and what the others know of them. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { Presence } from '../../../js/stores/indexeddb/presence.ts'
+import { testIn } from '../test-in.ts'
 import { FakeBrowser, idle } from './fake-locks.ts'
 import { open, setup, withoutTimers } from './tabs.ts'
+
+const test = testIn(setup)
 
 withoutTimers()
 
 describe('homes', () => {
-  test('are live from when they are held until they are let go, for all tabs, by name', async () => {
-    const { browser, a, b } = setup()
+  test('are live from when they are held until they are let go, for all tabs, by name', async ({ browser, a, b }) => {
     expect(await a.presence.holdHome('two')).toBe(true)
     expect(await b.presence.holdHome('one')).toBe(true)
     expect(browser.names('held').sort()).toEqual(['redrive/default/one', 'redrive/default/two'])
@@ -19,8 +21,7 @@ describe('homes', () => {
     expect(await b.presence.liveHomes()).toEqual(['two'])
   })
 
-  test('held many times are one lock, and let go once', async () => {
-    const { browser, a } = setup()
+  test('held many times are one lock, and let go once', async ({ browser, a }) => {
     expect(await Promise.all([a.presence.holdHome('one'), a.presence.holdHome('one')])).toEqual([true, true])
     expect(await a.presence.holdHome('one')).toBe(true)
     expect(browser.names('queued')).toEqual([])
@@ -31,8 +32,7 @@ describe('homes', () => {
     expect(await a.presence.holdHome('one')).toBe(true)
   })
 
-  test('that are let go before they are held never are', async () => {
-    const { browser, a } = setup()
+  test('that are let go before they are held never are', async ({ browser, a }) => {
     const held = a.presence.holdHome('one')
     a.presence.dropHome('one')
     expect(await held).toBe(false)
@@ -66,8 +66,7 @@ describe('homes', () => {
     expect(browser.names('queued')).toEqual([])
   })
 
-  test('L3 their end is heard once by whoever has looked, however it comes', async () => {
-    const { browser, a, b, c } = setup()
+  test('L3 their end is heard once by whoever has looked, however it comes', async ({ browser, a, b, c }) => {
     await b.presence.holdHome('b')
     await c.presence.holdHome('c')
     for (let looks = 0; looks < 3; looks++) await a.presence.liveHomes()
@@ -85,8 +84,7 @@ describe('homes', () => {
     expect([browser.names('held'), browser.names('queued')]).toEqual([[], []])
   })
 
-  test('that are only watched, by however many, are not live', async () => {
-    const { a, b, c } = setup()
+  test('that are only watched, by however many, are not live', async ({ a, b, c }) => {
     await c.presence.holdHome('c')
     await Promise.all([a.presence.liveHomes(), b.presence.liveHomes()])
     a.tab.isFrozen = true // it is granted its watch, and cannot let go of it
@@ -98,8 +96,7 @@ describe('homes', () => {
 })
 
 describe('rest', () => {
-  test('lets go of everything at once, and nothing under way takes up again', async () => {
-    const { browser, a, b } = setup()
+  test('lets go of everything at once, and nothing under way takes up again', async ({ browser, a, b }) => {
     await b.presence.holdHome('b')
     await b.presence.guard('b')
     await a.presence.holdHome('a')
@@ -123,8 +120,7 @@ describe('rest', () => {
     expect(a.hint).toHaveBeenCalledTimes(1) // 'gone', before the rest
   })
 
-  test('each call after it takes up what it is about', async () => {
-    const { browser, a, b } = setup()
+  test('each call after it takes up what it is about', async ({ browser, a, b }) => {
     await b.presence.guard('b')
     await a.presence.holdHome('a')
     await a.presence.guard('a')
@@ -172,8 +168,7 @@ describe('S18 where locks cannot be had', () => {
     await expectNothing(presence)
   })
 
-  test('for the browser refuses them: the same, and it is remembered', async () => {
-    const { a } = setup()
+  test('for the browser refuses them: the same, and it is remembered', async ({ a }) => {
     expect(a.presence.isAvailable).toBe(true)
     a.tab.refusal = new DOMException('not in this frame', 'SecurityError')
     await expectNothing(a.presence)
@@ -185,8 +180,7 @@ describe('S18 where locks cannot be had', () => {
     expect(a.hint).not.toHaveBeenCalled()
   })
 
-  test('for a moment, as while a page is thrown away: they are asked for again', async () => {
-    const { a } = setup()
+  test('for a moment, as while a page is thrown away: they are asked for again', async ({ a }) => {
     a.tab.refusal = new DOMException('not fully active', 'InvalidStateError')
     expect(await a.presence.guard('a')).toBe(false)
     expect(a.presence.isAvailable).toBe(true)
@@ -194,8 +188,7 @@ describe('S18 where locks cannot be had', () => {
     expect(await a.presence.guard('a')).toBe(true)
   })
 
-  test('for request() throws', async () => {
-    const { a } = setup()
+  test('for request() throws', async ({ a }) => {
     a.tab.request = () => {
       throw new TypeError('not a function')
     }
@@ -203,8 +196,7 @@ describe('S18 where locks cannot be had', () => {
     expect(a.presence.isAvailable).toBe(false)
   })
 
-  test('for nobody answers: it is waited for a second, once', async () => {
-    const { a } = setup()
+  test('for nobody answers: it is waited for a second, once', async ({ a }) => {
     a.tab.isMute = true
     const granted = vi.fn()
     a.presence.leader?.want(null, granted)
@@ -216,8 +208,7 @@ describe('S18 where locks cannot be had', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('for the one before has not let go yet: it is held as soon as it can be', async () => {
-    const { a, b } = setup()
+  test('for the one before has not let go yet: it is held as soon as it can be', async ({ a, b }) => {
     await b.presence.guard('a')
     const given = a.presence.guard('a')
     a.presence.unguard('a')
@@ -232,8 +223,7 @@ describe('S18 where locks cannot be had', () => {
     expect(await a.presence.guard('a')).toBe(true)
   })
 
-  test('who was last known to be there counts as live while nobody can say', async () => {
-    const { a, b } = setup()
+  test('who was last known to be there counts as live while nobody can say', async ({ a, b }) => {
     await a.presence.holdHome('a')
     await b.presence.holdHome('b')
     await a.presence.liveHomes()

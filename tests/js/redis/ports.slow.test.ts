@@ -7,6 +7,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { PortError, type RedisPort } from '../../../js/stores/redis/port.ts'
 import { isWhole, type RedisCluster, type RedisServer, startCluster, startSentinels } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
+import { testIn } from '../test-in.ts'
 import { alone, CHANNEL, KEY, portTo, quiet, subscribe } from './ports-setup.ts'
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
@@ -87,8 +88,9 @@ const connectionsOf = async (server: RedisServer) =>
   `${await server.ask('CLIENT', 'LIST', 'TYPE', 'normal')}`.split('\n').filter((line) => line.includes('name=redrive '))
 
 describe.each(Object.entries(beds))('%s', (_, bed) => {
-  test('bytes of all values go there and come back, as keys, arguments and answers', async () => {
-    const { client } = await bed()
+  const test = testIn(bed)
+
+  test('bytes of all values go there and come back, as keys, arguments and answers', async ({ client }) => {
     const port = portTo(client)
     const key = Buffer.concat([Buffer.from(KEY), ALL_BYTES])
     await port.call('SET', [key, ALL_BYTES], key)
@@ -98,8 +100,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     await port.call('DEL', [key], key)
   })
 
-  test('values are as servers of every version give them', async () => {
-    const { client } = await bed()
+  test('values are as servers of every version give them', async ({ client }) => {
     const port = portTo(client)
     await port.call('HSET', [KEY, 'field', 'ä'], KEY)
     expect(await port.call('HGETALL', [KEY], KEY)).toEqual([Buffer.from('field'), Buffer.from('ä')])
@@ -112,8 +113,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     expect(await port.call('INFO', ['server'], KEY)).toBeInstanceOf(Buffer)
   })
 
-  test('an error of the server is its own, and carries nothing of the command', async () => {
-    const { client } = await bed()
+  test('an error of the server is its own, and carries nothing of the command', async ({ client }) => {
     const port = portTo(client)
     const error = await failure(port.call('EVALSHA', ['0'.repeat(40), '1', KEY, 'a secret'], KEY))
     expect(error).toMatchObject({ message: expect.stringMatching(/^NOSCRIPT /) })
@@ -122,15 +122,13 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     expect(own).toMatchObject({ message: expect.stringMatching(/^(ERR )?NEWER of layout 2/) })
   })
 
-  test('a script is known by its digest once it was loaded', async () => {
-    const { client } = await bed()
+  test('a script is known by its digest once it was loaded', async ({ client }) => {
     const port = portTo(client)
     const sha = `${await port.call('SCRIPT', ['LOAD', 'return ARGV[1]'], KEY)}`
     expect(await port.call('EVALSHA', [sha, '1', KEY, 'here'], KEY)).toEqual(Buffer.from('here'))
   })
 
-  test('a command goes to the node of the key, whether it names the key or not', async () => {
-    const { client, server } = await bed()
+  test('a command goes to the node of the key, whether it names the key or not', async ({ client, server }) => {
     const port = portTo(client)
     expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual([
       Buffer.from('port'),
@@ -140,8 +138,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     expect(await server.ask('GET', KEY)).toBe('there')
   })
 
-  test('hears what a script says, as bytes, until it no longer listens', async () => {
-    const { client } = await bed()
+  test('hears what a script says, as bytes, until it no longer listens', async ({ client }) => {
     const port = portTo(client)
     const heard: Buffer[] = []
     const end = await subscribe(port, (message) => heard.push(message))
@@ -153,8 +150,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     await eventually(say).toBe(0)
   })
 
-  test('two that hear on one port end one by one', async () => {
-    const { client } = await bed()
+  test('two that hear on one port end one by one', async ({ client }) => {
     const port = portTo(client)
     const heard: string[] = []
     const hear = (message: Buffer) => void heard.push(`${message}`)
@@ -164,8 +160,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     await eventually(() => heard).toEqual(['once'])
   })
 
-  test('refuses at once while the server is away, and works when it is back', async () => {
-    const { client, server } = await bed()
+  test('refuses at once while the server is away, and works when it is back', async ({ client, server }) => {
     const port = portTo(client)
     await port.call('SET', [KEY, 'before'], KEY)
     await server.kill()
@@ -179,8 +174,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     expect(await server.ask('GET', '{redrive:ports}:count')).toBeNull()
   })
 
-  test('what was under way when the connection broke rejects, and is not sent again', async () => {
-    const { client, server } = await bed()
+  test('what was under way when the connection broke rejects, and is not sent again', async ({ client, server }) => {
     const port = portTo(client)
     await answers(port)
     server.freeze()
@@ -197,8 +191,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     expect(await server.ask('GET', '{redrive:ports}:count')).toBeNull()
   })
 
-  test('tells of each new connection but the first, and hears again', async () => {
-    const { client, server } = await bed()
+  test('tells of each new connection but the first, and hears again', async ({ client, server }) => {
     const port = portTo(client)
     let again = 0
     const end = port.onReconnect(() => {
@@ -226,8 +219,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
     expect(client).toMatchObject('status' in (client as object) ? { status: 'wait' } : { isOpen: false })
   })
 
-  test('closes what it has opened, and leaves the client to its user', async () => {
-    const { client, server, ping } = await bed()
+  test('closes what it has opened, and leaves the client to its user', async ({ client, server, ping }) => {
     const before = (await connectionsOf(server)).length
     const port = portTo(client)
     await subscribe(port, () => {})

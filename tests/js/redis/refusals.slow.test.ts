@@ -3,13 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { COMMANDS } from '../../../js/stores/redis/scripts.ts'
 import { type RedisStoreOptions, redisStore } from '../../../js/stores/redis.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { type RedisServer, type ServerOptions, startReplicated, startServer } from '../../redis/servers.ts'
 import { claimOf, newTask, SUCCEEDED, settlementOf, TERMS } from '../store-contract/kit.ts'
+import { testIn } from '../test-in.ts'
 
 type Given = Partial<Omit<RedisStoreOptions, 'client'>>
 
@@ -18,6 +19,8 @@ async function serverWith(options: ServerOptions = {}): Promise<RedisServer> {
   onTestFinished(() => server.end())
   return server
 }
+
+const test = testIn(serverWith)
 
 function storeOn(server: Pick<RedisServer, 'port'>, given: Given = {}): { store: TaskStore; told: string[] } {
   const client = new Redis(server.port, { lazyConnect: true })
@@ -126,8 +129,7 @@ test('a replica takes no task, and its store says what it is', async () => {
   await refuses(store.enqueue([newTask(1)]), 'STORAGE_UNAVAILABLE', 'the server is a replica')
 })
 
-test('S20 a store of a later version is left alone', async () => {
-  const server = await serverWith()
+test('S20 a store of a later version is left alone', async (server) => {
   // the layout comes first
   await server.ask(
     'EVAL',
@@ -149,16 +151,14 @@ test('the commands that a user is said to lack are those of the scripts', () => 
   expect([...new Set(given.map(([, name]) => name))].sort()).toEqual([...COMMANDS].sort())
 })
 
-test('other code under its keys is told, and nothing of it is changed', async () => {
-  const server = await serverWith()
+test('other code under its keys is told, and nothing of it is changed', async (server) => {
   await server.ask('SET', '{redrive:orders}:t', 'mine')
   const { store } = storeOn(server)
   await refuses(store.enqueue([newTask(1)]), 'STORAGE_UNAVAILABLE', 'give another name')
   expect(String(await server.ask('GET', '{redrive:orders}:t'))).toBe('mine')
 })
 
-test('S17 a full server refuses tasks as full, and goes on to settle those that it has', async () => {
-  const server = await serverWith()
+test('S17 a full server refuses tasks as full, and goes on to settle those that it has', async (server) => {
   const { store } = storeOn(server)
   await store.enqueue([newTask(1), newTask(2)])
   await server.ask('CONFIG', 'SET', 'maxmemory', '1mb')
@@ -196,8 +196,7 @@ test('S17 on a server whose memory is full what has succeeded gives way to new t
   expect(anns.tasks).toHaveLength(128)
 })
 
-test('S1 scripts that the server has forgotten are given to it again, unheard', async () => {
-  const server = await serverWith()
+test('S1 scripts that the server has forgotten are given to it again, unheard', async (server) => {
   const { store } = storeOn(server)
   await store.enqueue([newTask(1)])
   await server.ask('SCRIPT', 'FLUSH')
@@ -209,8 +208,7 @@ test('S1 scripts that the server has forgotten are given to it again, unheard', 
   expect((await store.get(newTask(2).taskId))?.status).toBe('PENDING')
 })
 
-test('S20 a dead letter that cannot be read is not put back', async () => {
-  const server = await serverWith()
+test('S20 a dead letter that cannot be read is not put back', async (server) => {
   const { store } = storeOn(server)
   const [lost, sound] = [newTask(1), newTask(2)]
   await store.enqueue([lost, sound])
@@ -221,8 +219,7 @@ test('S20 a dead letter that cannot be read is not put back', async () => {
   expect(await store.redrive([lost.taskId, sound.taskId], how)).toEqual(['gone', 'redriven'])
 })
 
-test('a server that hangs does not hang its callers', async () => {
-  const server = await serverWith()
+test('a server that hangs does not hang its callers', async (server) => {
   const clock = fakeClock()
   const { store } = storeOn(server, { clock })
   await store.counts()
