@@ -46,17 +46,27 @@ type Work = () => unknown
 
 const kept: Kept[] = []
 const around: string[] = []
+let before: readonly Work[] = []
 let finishers: Work[] = []
 
 export function describe(name: string, define: () => void): void {
+  const outer = before
   around.push(name)
   define()
   around.pop()
+  before = outer
+}
+
+export function beforeEach(work: Work): void {
+  before = [...before, work]
 }
 
 /** As `test(name, work)` and `test(name, options, work)`; time limits are the page's driver's. */
 function keep(name: string, ...rest: readonly [Work] | readonly [object, Work]): void {
-  const work = rest.at(-1) as Work
+  const works = [...before, rest.at(-1) as Work]
+  const work = async (): Promise<void> => {
+    for (const each of works) await each()
+  }
   kept.push({ name: [...around, name].join(' > '), work })
 }
 
