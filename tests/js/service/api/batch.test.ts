@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { RedriveError } from '../../../../js/api/errors.ts'
+import type { NewTask } from '../../../../js/api/store.ts'
 import { BATCH_BYTES, MOST_TASKS } from '../../../../js/service/api/schemas/batch.ts'
 import { recordsRead } from './longest-turn.ts'
 import {
@@ -31,6 +32,15 @@ const batch = ({ ask }: World, tasks: readonly unknown[], asked: Asked = {}): Pr
 
 const lines = ({ ask }: World, raw: string, headers = {}): Promise<Answered> =>
   ask('POST', '/retry-tasks/batch', { raw, headers: { 'content-type': 'application/x-ndjson', ...headers } })
+
+/** `before` is called with the tasks of each call that the store takes. */
+function onEnqueue({ context: { store } }: World, before: (tasks: readonly NewTask[]) => void): void {
+  const enqueue = store.enqueue.bind(store)
+  store.enqueue = async (tasks, lease) => {
+    before(tasks)
+    return enqueue(tasks, lease)
+  }
+}
 
 const put = (more: object = {}) => ({ targetUrl: ORDERS, method: 'PUT', body: 'x', ...more })
 
@@ -85,17 +95,10 @@ describe.each(STORES)('over %s', (kind) => {
 
 test('the store takes a batch in steps of 32 tasks at most, so that others come between them', async () => {
   const world = await setup({ sends: false })
-  const { store } = world.context
   const sizes: number[] = []
-  const enqueue = store.enqueue.bind(store)
-  store.enqueue = (tasks, lease) => {
-    sizes.push(tasks.length)
-    return enqueue(tasks, lease)
-  }
-  const answer = await batch(
-    world,
-    Array.from({ length: MOST_TASKS }, (_, n) => put({ idempotencyKey: `k${n}` })),
-  )
+  onEnqueue(world, ({ length }) => void sizes.push(length))
+  const tasks = Array.from({ length: MOST_TASKS }, (_, n) => put({ idempotencyKey: `k${n}` }))
+  const answer = await batch(world, tasks)
   expect(new Set(statusesOf(answer))).toEqual(new Set([201]))
   expect(Math.max(...sizes)).toBe(32)
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(MOST_TASKS)
@@ -116,19 +119,12 @@ test.for([
 
 test('what the store cannot keep fails alone', async () => {
   const world = await setup({ sends: false })
-  const { store } = world.context
-  const enqueue = store.enqueue.bind(store)
-  store.enqueue = async (tasks, lease) => {
+  onEnqueue(world, (tasks) => {
     if (tasks.some(({ idempotencyKey }) => idempotencyKey === 'bad'))
       throw new RangeError('task.method: expected another')
-    return enqueue(tasks, lease)
-  }
-  const answer = await batch(world, [
-    put({ idempotencyKey: 'a' }),
-    put({ idempotencyKey: 'bad' }),
-    put({ idempotencyKey: 'a' }),
-  ])
-  expect(statusesOf(answer)).toEqual([201, 422, 200])
+  })
+  const keys = ['a', 'bad', 'a'].map((idempotencyKey) => put({ idempotencyKey }))
+  expect(statusesOf(await batch(world, keys))).toEqual([201, 422, 200])
 })
 
 test('a store that is full refuses those that do not fit', async () => {
@@ -148,13 +144,10 @@ test('a store that does not answer fails the request as a whole', async () => {
 
 test('a store that fails once a part is stored leaves that part its receipts, and the others may come again', async () => {
   const world = await setup({ sends: false })
-  const { store } = world.context
-  const enqueue = store.enqueue.bind(store)
   let calls = 0
-  store.enqueue = async (tasks, lease) => {
+  onEnqueue(world, () => {
     if (++calls === 2) throw new RedriveError('STORAGE_UNAVAILABLE', 'away')
-    return enqueue(tasks, lease)
-  }
+  })
   const tasks = Array.from({ length: 70 }, () => put())
   const key = { headers: { 'idempotency-key': '"import-17"' } }
   const cut = await batch(world, tasks, key)
@@ -246,11 +239,7 @@ describe('limits', () => {
     const tokens = [tokenFor('a', 'acme', 'tasks:write', 'tasks:read')]
     const world = await setup({ sends: false, tokens, settings: { rate: { perSecond: 10 } } })
     const asked = { token: 'a' }
-    const first = await batch(
-      world,
-      Array.from({ length: 100 }, () => put()),
-      asked,
-    )
+    const first = await batch(world, Array(100).fill(put()), asked)
     expect([first.status, first.headers.get('ratelimit')]).toEqual([200, '"token";r=0;t=10'])
     const refused = await batch(world, [put()], asked)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '9'])
@@ -269,10 +258,8 @@ test.each<[string, (n: number) => object]>([
   ],
 ])('the answer to 500 tasks that are %s has 64 KiB at most, and each status', async (_, taskOf) => {
   const world = await setup({ sends: false })
-  const answer = await batch(
-    world,
-    Array.from({ length: MOST_TASKS }, (_, n) => taskOf(n)),
-  )
+  const tasks = Array.from({ length: MOST_TASKS }, (_, n) => taskOf(n))
+  const answer = await batch(world, tasks)
   expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(65_536)
   const all = answer.json.outcomes as readonly (Outcome & { readonly taskId?: string; readonly type?: string })[]
   expect(all).toHaveLength(MOST_TASKS)

@@ -8,10 +8,7 @@ const ORIGIN = new URL(ORDERS).origin
 /** Hands over so many tasks that wait. */
 async function filled({ ask }: World, count: number, task: object = {}, headers = {}): Promise<void> {
   for (let left = count; left > 0; left -= 500) {
-    const tasks = Array.from({ length: Math.min(left, 500) }, () => ({
-      ...{ targetUrl: ORDERS, delayMs: 60_000 },
-      ...task,
-    }))
+    const tasks = Array(Math.min(left, 500)).fill({ targetUrl: ORDERS, delayMs: 60_000, ...task })
     expect((await ask('POST', '/retry-tasks/batch', { body: { tasks }, headers })).status).toBe(200)
   }
 }
@@ -60,20 +57,13 @@ describe.for(STORES)('%s', (kind) => {
     const { json } = await ask('GET', '/stats')
     expect(json).toMatchObject({
       counts: { pending: 3, inFlight: 0, succeeded: 0, exhausted: 1, cancelled: 0, purged: 0 },
-      ...{
-        bytes: 4,
-        capacity: kind === 'partitions' ? 30_000 : 10_000,
-        durability: kind === 'sqlite' ? 'strict' : 'memory',
-        moreLanes: false,
-      },
+      ...{ bytes: 4, capacity: kind === 'partitions' ? 30_000 : 10_000, moreLanes: false },
+      durability: kind === 'sqlite' ? 'strict' : 'memory',
     })
     expect(json.lanes).toMatchObject([
       {
-        origin: 'https://other.test',
-        tenant: null,
-        pending: 2,
+        ...{ origin: 'https://other.test', tenant: null, pending: 2, circuit: 'CLOSED' },
         nextAttemptAt: clock.now() + 30_000,
-        circuit: 'CLOSED',
       },
       { origin: ORIGIN, tenant: 'acme', pending: 1, nextAttemptAt: clock.now() + 60_000, paused: false },
     ])

@@ -48,11 +48,8 @@ test('over a long time as many are let through as the rate says, whatever it is'
 })
 
 test('refused requests do not count, and a reload of the same tokens forgives nothing', async () => {
-  const { ask, clock, now } = await setup({
-    sends: false,
-    tokens: TOKENS,
-    settings: { rate: { perSecond: 1, burst: 1 } },
-  })
+  const settings = { rate: { perSecond: 1, burst: 1 } }
+  const { ask, clock, now } = await setup({ sends: false, tokens: TOKENS, settings })
   expect((await ask('GET', '/stats', { token: 'a' })).status).toBe(200)
   for (let i = 0; i < 20; i++) expect((await ask('GET', '/stats', { token: 'a' })).status).toBe(429)
   now.tokens = TOKENS.map((token) => ({ ...token }))

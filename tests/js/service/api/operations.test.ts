@@ -5,14 +5,11 @@ import { OPERATION_LEASE_MS, Operations } from '../../../../js/service/api/opera
 import { bury } from './bury.ts'
 import { type Answered, STORES, type StoreKind, setup, tokenFor, typeOf, type World } from './setup.ts'
 
-/** The part of a store that operations use, as an object that may be changed. */
-const methodsOf = (store: ApiStore): ApiStore =>
-  ({
-    ...store,
-    get: store.get.bind(store),
-    list: store.list.bind(store),
-    redrive: store.redrive.bind(store),
-  }) as ApiStore
+/** The part of a store that operations use, with another registry. */
+const withRegistry = (store: ApiStore, registry: Registry): ApiStore => {
+  const [get, list, redrive] = [store.get.bind(store), store.list.bind(store), store.redrive.bind(store)]
+  return { ...store, get, list, redrive, registry } as ApiStore
+}
 
 function worker({ store, clock, context }: World, owner: string, log: ApiLogEntry[] = []): Operations {
   const { sanitizer, tellEnds, quotaOf = () => undefined } = context
@@ -34,26 +31,16 @@ describe.for(STORES)('%s', (kind) => {
     const begun = await redrive(world)
     expect(begun.status).toBe(202)
     expect(begun.headers.get('location')).toBe(`/operations/${begun.json.operationId}`)
-    expect(begun.json).toMatchObject({
-      kind: 'redrive',
-      status: 'RUNNING',
-      done: 0,
-      skipped: 0,
-      total: 150,
-      remaining: 150,
-    })
+    const start = { kind: 'redrive', status: 'RUNNING', done: 0, skipped: 0, total: 150, remaining: 150 }
+    expect(begun.json).toMatchObject(start)
     const operations = worker(world, 'a')
     await operations.tick()
     expect(await shown(world, begun)).toMatchObject({ status: 'RUNNING', done: 64, total: 150, remaining: 86 })
     expect((await world.store.counts()).pending).toBe(64)
     await operations.tick()
     await operations.tick()
-    expect(await shown(world, begun)).toMatchObject({
-      status: 'DONE',
-      done: 150,
-      remaining: 0,
-      endedAt: world.clock.now(),
-    })
+    const end = { status: 'DONE', done: 150, remaining: 0, endedAt: world.clock.now() }
+    expect(await shown(world, begun)).toMatchObject(end)
     expect(await world.store.counts()).toMatchObject({ pending: 150, exhausted: 0 })
   })
 
@@ -106,7 +93,7 @@ describe.for(STORES)('%s', (kind) => {
       read: (query) => store.registry.read(query),
       write: (...given) => (++writes > 1 ? new Promise(() => {}) : store.registry.write(...given)),
     }
-    const dying = { ...world, store: { ...methodsOf(store), registry } }
+    const dying = { ...world, store: withRegistry(store, registry) }
     void worker(dying, 'killed').tick()
     // its claim of the part waits for a real disk
     await expect.poll(async () => (await store.counts()).pending).toBe(128)
@@ -242,16 +229,11 @@ test('operations of one tenant are its own', async () => {
     [202, 5, undefined],
   ])
   expect((await ask('all', { 'redrive-tenant': 'acme' })).status).toBe(409)
-  for (const [token, { json }, status] of [
-    ['a', a, 200],
-    ['b', a, 404],
-    ['a', all, 404],
-    ['all', b, 200],
-  ] as const) {
-    expect((await world.ask('GET', `/operations/${json.operationId}`, { token })).status).toBe(status)
-    if (status === 404)
-      expect((await world.ask('DELETE', `/operations/${json.operationId}`, { token })).status).toBe(404)
-  }
+  const statusOf = async (method: string, token: string, { json }: Answered) =>
+    (await world.ask(method, `/operations/${json.operationId}`, { token })).status
+  expect([await statusOf('GET', 'a', a), await statusOf('GET', 'all', b)]).toEqual([200, 200])
+  for (const method of ['GET', 'DELETE'])
+    expect([await statusOf(method, 'b', a), await statusOf(method, 'a', all)]).toEqual([404, 404])
 })
 
 test.for([

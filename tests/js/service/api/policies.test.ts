@@ -2,13 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { applyPolicies, Policies } from '../../../../js/service/api/policies.ts'
 import { faultsOf, idOf, refusalOf, STORES, setup, tokenFor, typeOf } from './setup.ts'
 
-const INVOICES = {
-  policyId: 'invoices',
-  strategy: 'exponential',
-  initialDelayMs: 1_000,
-  maxAttempts: 3,
-  jitterType: 'FULL',
-}
+const CURVE = { strategy: 'exponential', initialDelayMs: 1_000, maxAttempts: 3, jitterType: 'FULL' }
+const INVOICES = { policyId: 'invoices', ...CURVE }
 
 describe.for(STORES)('%s', (kind) => {
   test('a policy is registered once, shown with its schedule, replaced and deleted', async () => {
@@ -25,19 +20,17 @@ describe.for(STORES)('%s', (kind) => {
     const other = await ask('POST', '/retry-policies', { body: { ...INVOICES, maxAttempts: 4 } })
     expect(refusalOf(other)).toEqual([409, 'policy-exists'])
     const etag = created.headers.get('etag') ?? ''
-    const put = await ask('PUT', '/retry-policies/invoices', {
-      body: { maxAttempts: 4 },
-      headers: { 'if-match': etag },
-    })
+    const headers = { 'if-match': etag }
+    const put = await ask('PUT', '/retry-policies/invoices', { body: { maxAttempts: 4 }, headers })
     expect(put).toMatchObject({ status: 200, json: { policyId: 'invoices', maxAttempts: 4 } })
     expect(put.json.strategy).toBeUndefined()
-    const stale = await ask('PUT', '/retry-policies/invoices', { body: {}, headers: { 'if-match': etag } })
+    const stale = await ask('PUT', '/retry-policies/invoices', { body: {}, headers })
     expect(refusalOf(stale)).toEqual([412, 'changed-meanwhile'])
-    expect((await ask('DELETE', '/retry-policies/invoices', { headers: { 'if-match': etag } })).status).toBe(412)
+    expect((await ask('DELETE', '/retry-policies/invoices', { headers })).status).toBe(412)
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(204)
     expect((await ask('GET', '/retry-policies/invoices')).status).toBe(404)
     expect((await ask('DELETE', '/retry-policies/invoices')).status).toBe(404)
-    const gone = await ask('PUT', '/retry-policies/invoices', { body: {}, headers: { 'if-match': etag } })
+    const gone = await ask('PUT', '/retry-policies/invoices', { body: {}, headers })
     expect([gone.status, gone.json.detail]).toEqual([412, expect.stringMatching(/^'invoices' is not what it was/)])
     expect((await ask('PUT', '/retry-policies/invoices', { body: {} })).status).toBe(201)
   })
@@ -45,9 +38,8 @@ describe.for(STORES)('%s', (kind) => {
   test('of many who register at once one is the first, and equal ones are told so', async () => {
     const { ask } = await setup({ kind, sends: false })
     const body = (i: number) => ({ ...INVOICES, maxAttempts: 3 + (i % 2) })
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, i) => ask('POST', '/retry-policies', { body: body(i) })),
-    )
+    const bodies = Array.from({ length: 10 }, (_, i) => body(i))
+    const answers = await Promise.all(bodies.map((body) => ask('POST', '/retry-policies', { body })))
     const count = (status: number) => answers.filter((answer) => answer.status === status).length
     expect([count(201), count(200), count(409)]).toEqual([1, 4, 5])
   })
@@ -87,10 +79,10 @@ test('of a media type at most 255 characters are taken, in a policy and in that 
 
 test.for(['POST', 'PUT'])('a policy of more than 16 KiB of JSON is not registered by %s', async (method) => {
   const { ask } = await setup({ sends: false })
-  const register = (delays: number) =>
-    ask(method, method === 'POST' ? '/retry-policies' : '/retry-policies/x', {
-      body: { policyId: 'x', strategy: 'table', delaysMs: Array(delays).fill(8_640_000_000_000_000) },
-    })
+  const register = (delays: number) => {
+    const body = { policyId: 'x', strategy: 'table', delaysMs: Array(delays).fill(8_640_000_000_000_000) }
+    return ask(method, method === 'POST' ? '/retry-policies' : '/retry-policies/x', { body })
+  }
   const refused = await register(1_000)
   expect([refused.status, refused.json.detail]).toEqual([422, expect.stringMatching(/ 16384 .*: leave out/)])
   expect((await register(900)).status).toBe(201)
@@ -179,10 +171,9 @@ test('a plan has the numbers of the package, and an end where there is one', asy
 })
 
 describe('a policy belongs to a tenant', () => {
+  const writers = { ann: 'ann', bob: 'bob', nobody: null }
   const tokens = [
-    tokenFor('ann', 'ann', 'tasks:write', 'tasks:read', 'policies:write'),
-    tokenFor('bob', 'bob', 'tasks:write', 'tasks:read', 'policies:write'),
-    tokenFor('nobody', null, 'tasks:write', 'tasks:read', 'policies:write'),
+    ...Object.entries(writers).map(([name, of]) => tokenFor(name, of, 'tasks:write', 'tasks:read', 'policies:write')),
     tokenFor('reader', 'bob', 'tasks:read'),
     tokenFor('root', null, 'admin'),
   ]
@@ -205,10 +196,8 @@ describe('a policy belongs to a tenant', () => {
     expect([await attemptsOf('ann'), await attemptsOf('bob')]).toEqual([3, 2])
     expect((await ask('DELETE', '/retry-policies/invoices', { token: 'reader' })).status).toBe(403)
     expect((await ask('DELETE', '/retry-policies/invoices', { token: 'bob' })).status).toBe(204)
-    expect([
-      await attemptsOf('ann'),
-      maxOf((await ask('GET', '/retry-policies', { token: 'bob' })).json.policies),
-    ]).toEqual([3, []])
+    const { policies } = (await ask('GET', '/retry-policies', { token: 'bob' })).json
+    expect([await attemptsOf('ann'), maxOf(policies)]).toEqual([3, []])
   })
 
   test('one without a tenant is for all that have none of their own, and takes an admin where there are several', async () => {
@@ -257,11 +246,8 @@ describe('a policy belongs to a tenant', () => {
     async (method) => {
       const { ask } = await setup({ tokens, sends: false })
       const register = (n: number, token = 'ann') => {
-        const policyId = `p${n}`
-        return ask(method, method === 'POST' ? '/retry-policies' : `/retry-policies/${policyId}`, {
-          token,
-          body: { ...INVOICES, policyId },
-        })
+        const path = method === 'POST' ? '/retry-policies' : `/retry-policies/p${n}`
+        return ask(method, path, { token, body: { ...INVOICES, policyId: `p${n}` } })
       }
       const answers = await Promise.all(Array.from({ length: 110 }, (_, n) => register(n)))
       expect(answers.filter(({ status }) => status === 201).length).toBe(100)
@@ -269,9 +255,8 @@ describe('a policy belongs to a tenant', () => {
       expect((await register(200, 'bob')).status).toBe(201)
       const [kept] = answers.flatMap(({ status }, n) => (status === 201 ? [n] : []))
       // one that is there may be replaced, and one that is deleted makes room
-      expect((await ask('PUT', `/retry-policies/p${kept}`, { token: 'ann', body: { maxAttempts: 2 } })).status).toBe(
-        200,
-      )
+      const replaced = await ask('PUT', `/retry-policies/p${kept}`, { token: 'ann', body: { maxAttempts: 2 } })
+      expect(replaced.status).toBe(200)
       expect((await ask('DELETE', `/retry-policies/p${kept}`, { token: 'ann' })).status).toBe(204)
       expect((await register(200)).status).toBe(201)
     },

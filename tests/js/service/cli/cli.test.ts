@@ -53,21 +53,16 @@ test.each([
 })
 
 test.each([
-  [0, '0'],
-  [1_500, '1500ms'],
-  [90_000, '90s'],
-  [86_400_000, '1d'],
-])('%d ms is %s without a loss', (ms, text) => {
-  expect(exactDuration(ms)).toBe(text)
-})
-
-test.each([
-  [0, '0'],
-  [1_000, '1000'],
-  [65_536, '64KiB'],
-  [4 * 2 ** 30, '4GiB'],
-])('%d bytes are %s without a loss', (count, text) => {
-  expect(exactBytes(count)).toBe(text)
+  [0, '0', exactDuration],
+  [1_500, '1500ms', exactDuration],
+  [90_000, '90s', exactDuration],
+  [86_400_000, '1d', exactDuration],
+  [0, '0', exactBytes],
+  [1_000, '1000', exactBytes],
+  [65_536, '64KiB', exactBytes],
+  [4 * 2 ** 30, '4GiB', exactBytes],
+])('%#: %d is %s without a loss', (count, text, said) => {
+  expect(said(count)).toBe(text)
 })
 
 test.each([
@@ -87,22 +82,14 @@ test('the schema of the configuration has every key, with its default, and no ot
     readonly additionalProperties: boolean
   }
   expect(additionalProperties).toBe(false)
-  expect(Object.keys(properties).sort()).toEqual(
-    ['$schema', ...Object.keys(FLAGS).filter((key) => key !== 'config')].sort(),
-  )
+  expect([...Object.keys(properties), 'config'].sort()).toEqual(['$schema', ...Object.keys(FLAGS)].sort())
   expect(properties.lease).toMatchObject({ default: 30_000, description: FLAGS.lease.help })
 })
 
 const PROGRAM = fileURLToPath(new URL('../../../../js/cli.ts', import.meta.url))
 
-interface Ended {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
 /** A process of its own. `reads`: its output is closed after so many bytes. */
-function program(argv: readonly string[], reads = Number.POSITIVE_INFINITY): Promise<Ended> {
+function program(argv: readonly string[], reads = Number.POSITIVE_INFINITY) {
   const child = spawn(process.execPath, [PROGRAM, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
   let err = ''
@@ -113,7 +100,7 @@ function program(argv: readonly string[], reads = Number.POSITIVE_INFINITY): Pro
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text
   })
-  return new Promise((resolve, reject) => {
+  return new Promise<{ code: number | null; out: string; err: string }>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => resolve({ code, out, err }))
   })

@@ -25,22 +25,12 @@ const DEAD = {
   ...{ ...TASK, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null },
   ...{ lastStatus: null, lastError: 'connect ECONNREFUSED', endedAt: Date.now() - 7_200_000 },
 }
-const OPERATION = {
-  operationId: 'redrive-1',
-  kind: 'redrive',
-  status: 'RUNNING',
-  done: 0,
-  skipped: 0,
-  total: 1_204,
-  remaining: 1_204,
-}
+const OPERATION = { operationId: 'redrive-1', status: 'RUNNING', done: 0, skipped: 0, total: 1_204, remaining: 1_204 }
 
 async function asking(line: string, answers: Answers, options: RunOptions = {}) {
   const service = await fakeService(answers)
-  const ran = await run(line, {
-    ...options,
-    env: { REDRIVE_URL: service.url, REDRIVE_TOKEN: 'rd_secret', ...options.env },
-  })
+  const env = { REDRIVE_URL: service.url, REDRIVE_TOKEN: 'rd_secret', ...options.env }
+  const ran = await run(line, { ...options, env })
   return { ...ran, asked: service.asked, url: service.url }
 }
 
@@ -54,13 +44,10 @@ const FILTERED = '--origin https://a.test --policy svix'
 const TAGGED = '--tag invoice=2041,customer=7 --tag late=yes'
 const SPAN = { endedAfter: 1_795_392_000_000, endedBefore: 1_795_478_400_000 }
 
+/** The path of the task, and of the dead letter. */
+const [T, D] = [`/retry-tasks/${ID}`, `/dead-letters/${ID}`]
 const CASES: readonly Case[] = [
-  [
-    `task get ${ID}`,
-    `GET /retry-tasks/${ID}`,
-    [ID, 'invoice-2041', '2026-11-23 08:00:00Z', 'in 3d 12h'],
-    { json: TASK },
-  ],
+  [`task get ${ID}`, `GET ${T}`, [ID, 'invoice-2041', '2026-11-23 08:00:00Z', 'in 3d 12h'], { json: TASK }],
   [
     'task list',
     'GET /retry-tasks',
@@ -73,25 +60,20 @@ const CASES: readonly Case[] = [
     ['There are none.', 'There may be more: --cursor def'],
     { json: { tasks: [], cursor: 'def' } },
   ],
-  [`task cancel ${ID}`, `DELETE /retry-tasks/${ID}`, ['Cancelled.'], { json: { outcome: 'cancelled' } }],
-  [
-    `task cancel ${ID}`,
-    `DELETE /retry-tasks/${ID}`,
-    ['It is in flight'],
-    { status: 202, json: { outcome: 'requested' } },
-  ],
-  [`task due ${ID}`, `POST /retry-tasks/${ID}/due`, [ID], { json: TASK }, { delayMs: 0 }],
-  [`task due ${ID} --delay 10m`, `POST /retry-tasks/${ID}/due`, [ID], { json: TASK }, { delayMs: 600_000 }],
+  [`task cancel ${ID}`, `DELETE ${T}`, ['Cancelled.'], { json: { outcome: 'cancelled' } }],
+  [`task cancel ${ID}`, `DELETE ${T}`, ['It is in flight'], { status: 202, json: { outcome: 'requested' } }],
+  [`task due ${ID}`, `POST ${T}/due`, [ID], { json: TASK }, { delayMs: 0 }],
+  [`task due ${ID} --delay 10m`, `POST ${T}/due`, [ID], { json: TASK }, { delayMs: 600_000 }],
   [
     `task attempts ${ID}`,
-    `GET /retry-tasks/${ID}/attempts`,
+    `GET ${T}/attempts`,
     ['1', '2026-11-23 08:00:00Z', '41ms', '503     next in 4 s'],
     { json: { attempts: [{ ...ATTEMPT, decision: '503; next in 4 s' }] } },
   ],
-  [`task attempts ${ID}`, `GET /retry-tasks/${ID}/attempts`, ['There was none yet.'], { json: { attempts: [] } }],
+  [`task attempts ${ID}`, `GET ${T}/attempts`, ['There was none yet.'], { json: { attempts: [] } }],
   [
     `task explain ${ID}`,
-    `GET /retry-tasks/${ID}/explain`,
+    `GET ${T}/explain`,
     ['2026-11-23 08:00:00Z', 'waits', 'behind 2 others'],
     { json: { decisions: DECISIONS } },
   ],
@@ -104,28 +86,22 @@ const CASES: readonly Case[] = [
     ],
     { json: { tasks: [DEAD, { ...DEAD, lastStatus: 503, lastError: null }] } },
   ],
+  [`dead redrive ${ID}`, `POST ${D}/redrive`, [ID, 'It is redriven.'], { json: { ...TASK, outcome: 'redriven' } }, {}],
   [
     `dead redrive ${ID}`,
-    `POST /dead-letters/${ID}/redrive`,
-    [ID, 'It is redriven.'],
-    { json: { ...TASK, outcome: 'redriven' } },
-    {},
-  ],
-  [
-    `dead redrive ${ID}`,
-    `POST /dead-letters/${ID}/redrive`,
+    `POST ${D}/redrive`,
     [ID, 'It was redriven before; nothing was changed.'],
     { json: { ...TASK, outcome: 'redriven_before' } },
     {},
   ],
   [
     `dead redrive ${ID} --accept-duplicate-risk`,
-    `POST /dead-letters/${ID}/redrive`,
+    `POST ${D}/redrive`,
     [ID],
     { json: TASK },
     { acceptDuplicateRisk: true },
   ],
-  [`dead purge ${ID}`, `DELETE /dead-letters/${ID}`, ['Deleted.'], { status: 204 }],
+  [`dead purge ${ID}`, `DELETE ${D}`, ['Deleted.'], { status: 204 }],
   [
     'dead export --reason expired',
     'GET /dead-letters/export?reason=expired',
@@ -163,16 +139,10 @@ test.for([
   ],
 ] as const)('%s goes on until its operation has ended, and shows how far it is', async ([line, sends, says]) => {
   const kind = line.split(' ')[1] as string
-  const at = (done: number, status = 'RUNNING') => ({
-    json: {
-      ...OPERATION,
-      kind,
-      status,
-      done,
-      skipped: kind === 'purge' ? 0 : Math.min(4, done),
-      remaining: 1_204 - done,
-    },
-  })
+  const at = (done: number, status = 'RUNNING') => {
+    const skipped = kind === 'purge' ? 0 : Math.min(4, done)
+    return { json: { ...OPERATION, kind, status, done, skipped, remaining: 1_204 - done } }
+  }
   const answers = (last: FakeAnswer): Answers => ({
     [`POST /dead-letters/${kind}`]: { status: 202, json: { ...OPERATION, kind } },
     'GET /operations/redrive-1': [at(10), at(700), last],
@@ -196,17 +166,17 @@ const WIDE: readonly (readonly [line: string, asks: string, json: object, text: 
   ['dead list', 'GET /dead-letters', { tasks: [{ ...DEAD, targetUrl: LONG, lastError: SENTENCE }] }, SENTENCE],
   [
     `task explain ${ID}`,
-    `GET /retry-tasks/${ID}/explain`,
+    `GET ${T}/explain`,
     { decisions: [{ ...DECISIONS[0], text: SENTENCE }, ...DECISIONS] },
     SENTENCE,
   ],
   [
     `task attempts ${ID}`,
-    `GET /retry-tasks/${ID}/attempts`,
+    `GET ${T}/attempts`,
     { attempts: [{ ...ATTEMPT, responseStatus: null, errorMessage: LONG, decision: SENTENCE }] },
     SENTENCE,
   ],
-  [`task get ${ID}`, `GET /retry-tasks/${ID}`, { ...TASK, lastError: SENTENCE.replace(LONG, 'x') }, 'and this is why'],
+  [`task get ${ID}`, `GET ${T}`, { ...TASK, lastError: SENTENCE.replace(LONG, 'x') }, 'and this is why'],
 ]
 
 test.for(WIDE.flatMap((each) => [40, 60, 80, 120].map((columns) => [columns, ...each] as const)))(
@@ -222,7 +192,7 @@ test.for(WIDE.flatMap((each) => [40, 60, 80, 120].map((columns) => [columns, ...
 )
 
 test('a terminal has error lines in parts, between words, and a pipe has them whole', async () => {
-  const answers = { [`GET /retry-tasks/${ID}`]: problem(409, 'already-ended', 'the task has ended '.repeat(9)) }
+  const answers = { [`GET ${T}`]: problem(409, 'already-ended', 'the task has ended '.repeat(9)) }
   const { err: whole } = await asking(`task get ${ID}`, answers)
   expect(whole).toMatch(/^redrive: [^\n]+\n$/)
   for (const errorColumns of [40, 80]) {
@@ -234,7 +204,7 @@ test('a terminal has error lines in parts, between words, and a pipe has them wh
 
 test.for([
   ['a key', 'order/7?x', {}, 'order/7?x'],
-  ['a key that looks like an id', ID, { [`GET /retry-tasks/${ID}`]: problem(404, 'not-found', 'no id') }, ID],
+  ['a key that looks like an id', ID, { [`GET ${T}`]: problem(404, 'not-found', 'no id') }, ID],
 ] as const)('a task is named by %s', async ([, word, answers, key]) => {
   const found = { 'GET /retry-tasks': { json: { tasks: [{ ...TASK, taskId: OTHER }] } } }
   const { code, out, asked } = await asking(`task get ${word}`, {
@@ -275,22 +245,19 @@ test('a key of several tasks that live, one in each partition, is refused', asyn
 })
 
 test('a token ends with its line, and one that no request can carry is refused and not shown', async () => {
-  const answers = { [`GET /retry-tasks/${ID}`]: { json: TASK } }
+  const answers = { [`GET ${T}`]: { json: TASK } }
   const { code, asked } = await asking(`task get ${ID}`, answers, { env: { REDRIVE_TOKEN: 'rd_secret\r\n' } })
   expect([code, asked[0]?.headers.authorization]).toEqual([0, 'Bearer rd_secret'])
   for (const token of ['rd_secret\nx', 'rd_secret\u0007', 'rd_secret€']) {
     const refused = await asking(`task get ${ID}`, answers, { env: { REDRIVE_TOKEN: token } })
-    expect(refused).toMatchObject({
-      code: 2,
-      asked: [],
-      err: expect.stringMatching(/^redrive: REDRIVE_TOKEN: expected a token/),
-    })
+    const err = expect.stringMatching(/^redrive: REDRIVE_TOKEN: expected a token/)
+    expect(refused).toMatchObject({ code: 2, asked: [], err })
     expect(refused.err).not.toContain('rd_secret')
   }
 })
 
 test('task get --wait asks the service to wait', async () => {
-  const { asked } = await asking(`task get ${ID} --wait 1500ms`, { [`GET /retry-tasks/${ID}`]: { json: TASK } })
+  const { asked } = await asking(`task get ${ID} --wait 1500ms`, { [`GET ${T}`]: { json: TASK } })
   expect(asked[0]?.headers.prefer).toBe('wait=2')
 })
 
@@ -306,7 +273,7 @@ test('as JSON it does not either, and has the same values', async () => {
   const evil = { ...DEAD, [text]: text }
   const isHarmless = (out: string) => expect(out).toMatch(/^[\n\x20-\x7e\xa0-\u{10ffff}]*$/u)
   for (const [line, answer] of [
-    [`task get ${ID}`, `GET /retry-tasks/${ID}`],
+    [`task get ${ID}`, `GET ${T}`],
     ['task list', 'GET /retry-tasks'],
     ['dead list', 'GET /dead-letters'],
   ] as const) {
@@ -317,26 +284,15 @@ test('as JSON it does not either, and has the same values', async () => {
     expect(JSON.parse(out)).toEqual(json)
   }
   const lines = `${JSON.stringify(evil)}\n${JSON.stringify(DEAD)}\n`
-  const { out } = await asking('dead export --all', {
-    'GET /dead-letters/export': { text: lines, headers: { 'content-type': 'application/x-ndjson' } },
-  })
+  const exported = { text: lines, headers: { 'content-type': 'application/x-ndjson' } }
+  const { out } = await asking('dead export --all', { 'GET /dead-letters/export': exported })
   isHarmless(out)
-  expect(
-    out
-      .trimEnd()
-      .split('\n')
-      .map((each) => JSON.parse(each)),
-  ).toEqual([evil, DEAD])
-  const shown = await asking(`task get ${ID}`, { [`GET /retry-tasks/${ID}`]: { json: evil } })
+  expect(JSON.parse(`[${out.trimEnd().replaceAll('\n', ',')}]`)).toEqual([evil, DEAD])
+  const shown = await asking(`task get ${ID}`, { [`GET ${T}`]: { json: evil } })
   isHarmless(shown.out)
   expect(shown.out).toContain('\\u009b31m')
-  const refused = await asking(`task get ${ID}`, {
-    [`GET /retry-tasks/${ID}`]: {
-      status: 404,
-      json: { detail: text },
-      headers: { 'content-type': 'application/json' },
-    },
-  })
+  const answer404 = { status: 404, json: { detail: text }, headers: { 'content-type': 'application/json' } }
+  const refused = await asking(`task get ${ID}`, { [`GET ${T}`]: answer404 })
   isHarmless(refused.err)
 })
 
@@ -346,11 +302,8 @@ test('policies are checked, and then put one by one', async () => {
   const { code, out, asked } = await asking('policy apply p.json', answers, { files })
   expect({ code, out }).toEqual({ code: 0, out: 'a: created\nb/c: replaced\n' })
   expect(asked.map(({ body }) => body)).toEqual(files['p.json'])
-  const wrong = await asking('policy apply p.json', answers, {
-    files: { 'p.json': [{ policyId: 'a' }, { policyId: 'b', maxAttempts: 0 }] },
-  })
-  expect(wrong.code).toBe(2)
-  expect(wrong.asked).toEqual([])
+  const bad = { 'p.json': [{ policyId: 'a' }, { policyId: 'b', maxAttempts: 0 }] }
+  expect(await asking('policy apply p.json', answers, { files: bad })).toMatchObject({ code: 2, asked: [] })
 })
 
 test('a service that is not ready is said with the checks that failed, and exit code 1', async () => {
@@ -369,60 +322,40 @@ test('in a container health asks the port that the service was told', async () =
   expect(await run('health', { env: { REDRIVE_PORT: '1', REDRIVE_ADMIN_PORT: port } })).toMatchObject({ code: 0 })
 })
 
-test.each<[status: number, type: string, detail: string, said: string, more?: object]>([
-  [
-    ...([401, 'unauthorized', 'the token is unknown, or it has expired'] as const),
-    'the token is unknown, or it has expired; give a token with REDRIVE_TOKEN or --token',
-  ],
-  [
-    ...([404, 'not-found', 'there is no task of this id.'] as const),
-    'there is no task of this id; redrive task list shows what there is',
-  ],
-  [
-    ...([503, 'store-unavailable', 'the store does not answer'] as const),
-    'the store does not answer; try again in 1 s',
-    { headers: { 'retry-after': '1' } },
-  ],
-  [409, 'already-ended', 'the task has ended with SUCCEEDED', 'the task has ended with SUCCEEDED'],
-  [
-    ...([422, 'invalid', 'the request is not valid'] as const),
-    'the request is not valid; #/delayMs: expected a number',
-    { members: { errors: [{ pointer: '#/delayMs', detail: 'expected a number' }] } },
-  ],
-  [403, 'forbidden', '\u001b[31mno', '\\u001b[31mno; use a token with the scope that this needs'],
-])('a problem is one sentence that says what to do: %i %s', async (status, type, detail, said, more) => {
-  const answers = { [`GET /retry-tasks/${ID}`]: problem(status, type, detail, more) }
+const WRONG = { pointer: '#/delayMs', detail: 'expected a number' }
+
+test.each<[status: number, type: string, detail: string, more: string, members?: object]>([
+  [401, 'unauthorized', 'the token is unknown, or it has expired', '; give a token with REDRIVE_TOKEN or --token'],
+  [404, 'not-found', 'there is no task of this id.', '; redrive task list shows what there is'],
+  [503, 'store-unavailable', 'it does not answer', '; try again in 1 s', { headers: { 'retry-after': '1' } }],
+  [409, 'already-ended', 'the task has ended with SUCCEEDED', ''],
+  [422, 'invalid', 'it is not valid', '; #/delayMs: expected a number', { members: { errors: [WRONG] } }],
+  [403, 'forbidden', '\u001b[31mno', '; use a token with the scope that this needs'],
+])('a problem is one sentence that says what to do: %i %s', async (status, type, detail, more, members) => {
+  const answers = { [`GET ${T}`]: problem(status, type, detail, members) }
   const { code, out, err } = await asking(`task get ${ID}`, answers)
-  const message = `${said} (${status} ${type}, request req-8f2)`
+  const said = detail.replace(/\.$/, '').replace('\u001b', '\\u001b')
+  const message = `${said}${more} (${status} ${type}, request req-8f2)`
   expect({ code, out, err }).toEqual({ code: 1, out: '', err: `redrive: ${message}\n` })
 })
 
-test.each([
-  [
-    { text: '<html>' },
-    /^redrive: http:\S+ answered with something else than JSON; is it redrive that listens there\?\n$/,
-  ],
-  [
-    { status: 502, text: '<html>' },
-    /^redrive: http:\S+ answered 502 Bad Gateway; is it redrive that listens there\?\n$/,
-  ],
+test.each<[FakeAnswer, RegExp]>([
+  [{ text: '<html>' }, / answered with something else than JSON; is it redrive that listens there\?\n$/],
+  [{ status: 502, text: '<html>' }, / answered 502 Bad Gateway; is it redrive that listens there\?\n$/],
   [
     { status: 307, headers: { location: 'https://evil.test/' } },
-    /^redrive: http:\S+ answered 307 Temporary Redirect and leads to https:\/\/evil\.test\/; name that with --url\n$/,
+    / answered 307 Temporary Redirect and leads to https:\/\/evil\.test\/; name that with --url\n$/,
   ],
   [
     { text: '{"tasks":[', headers: { 'content-length': '99' }, breaksOff: true },
-    /^redrive: http:\S+ broke off its answer \(.+\); ask again\n$/,
+    / broke off its answer \(.+\); ask again\n$/,
   ],
-] satisfies readonly (readonly [FakeAnswer, RegExp])[])(
-  'an answer of something else is said: %j',
-  async (answer, message) => {
-    const { code, err, asked } = await asking('task list', { 'GET /retry-tasks': answer })
-    expect(code).toBe(1)
-    expect(err).toMatch(message)
-    expect(asked).toHaveLength(1)
-  },
-)
+])('an answer of something else is said: %j', async (answer, message) => {
+  const { code, err, asked } = await asking('task list', { 'GET /retry-tasks': answer })
+  expect(code).toBe(1)
+  expect(err).toMatch(new RegExp(`^redrive: http:\\S+${message.source}`))
+  expect(asked).toHaveLength(1)
+})
 
 test('an export that broke off is said, after what there was', async () => {
   const answer = { text: '{"a":1}\n', headers: { 'content-length': '99' }, breaksOff: true } as const
@@ -433,10 +366,8 @@ test('an export that broke off is said, after what there was', async () => {
 
 test('a service that is not there is said, with what to do', async () => {
   const url = `http://127.0.0.1:${await freePort()}`
-  expect(await run(`task list --url ${url}`)).toMatchObject({
-    code: 1,
-    err: `redrive: ${url} does not answer (ECONNREFUSED); start redrive there, or name another with --url or REDRIVE_URL\n`,
-  })
+  const said = 'does not answer (ECONNREFUSED); start redrive there, or name another with --url or REDRIVE_URL'
+  expect(await run(`task list --url ${url}`)).toMatchObject({ code: 1, err: `redrive: ${url} ${said}\n` })
 })
 
 test('a URL may have a path, as behind a proxy', async () => {

@@ -21,11 +21,8 @@ const INCOMPLETE: readonly (readonly [given: readonly number[], words: string])[
 ]
 
 test.each(INCOMPLETE)('of base, exponent and jitter only %j: %s', async (given, words) => {
-  const refused = {
-    code: 2,
-    err: `redrive: ${words}: base, exponent and jitter form one formula\n`,
-    settings: undefined,
-  }
+  const err = `redrive: ${words}: base, exponent and jitter form one formula\n`
+  const refused = { code: 2, err, settings: undefined }
   const argv = (which: readonly number[]) =>
     PARTS.flatMap(({ flag, value }, i) => (which.includes(i) ? [flag, value] : []))
   expect(await run(argv(given))).toMatchObject(refused)
@@ -38,23 +35,16 @@ test.each(INCOMPLETE)('of base, exponent and jitter only %j: %s', async (given, 
 test('all three are one polynomial, each in a place of its own', async () => {
   const { code, settings } = await run('--default-backoff-exponent 4', { env: BASE_ENV, files: JITTER_FILE })
   expect(code).toBe(0)
-  expect(settings?.defaultPolicy).toEqual({
-    policyId: 'default',
-    strategy: 'polynomial',
-    baseMs: 15_000,
-    exponent: 4,
-    jitterMs: 30_000,
-  })
+  const polynomial = { strategy: 'polynomial', baseMs: 15_000, exponent: 4, jitterMs: 30_000 }
+  expect(settings?.defaultPolicy).toEqual({ policyId: 'default', ...polynomial })
 })
 
 const ALL = PARTS.flatMap(({ flag, value }) => [flag, value])
 
 test.each(PARTS)('--default-policy and $flag exclude each other', async ({ flag, value }) => {
   const { code, err } = await run(['--default-policy', 'svix', flag, value])
-  expect({ code, err }).toEqual({
-    code: 2,
-    err: `redrive: --default-policy and ${flag} exclude each other: both choose the curve\n`,
-  })
+  const said = `redrive: --default-policy and ${flag} exclude each other: both choose the curve\n`
+  expect({ code, err }).toEqual({ code: 2, err: said })
 })
 
 test('a retry limit of N is N + 1 attempts', async () => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
 import { freePort } from '../../../servers/free-port.ts'
-import { examine, fill, folderOf, run, widest } from './setup.ts'
+import { examine, fill, folderOf, run, says, widest } from './setup.ts'
 
 async function filled(count = 3): Promise<{ readonly path: string; readonly cwd: string }> {
   const cwd = folderOf()
@@ -18,7 +18,7 @@ test('a sound file is said to be one, with what it holds', async () => {
   const { code, findings } = await examine(`sqlite:${path}`)
   expect(code).toBe(0)
   expect(findings).toMatchObject({
-    file: { level: 'ok', text: expect.stringMatching(/layout \d+$/) },
+    file: says('ok', /layout \d+$/),
     contents: { level: 'ok', text: 'no damage' },
     tasks: { level: 'note', text: '3 waiting, 0 in flight, 0 dead letters, 0 ended; 300 B of bodies' },
     rights: { level: 'ok' },
@@ -40,10 +40,8 @@ test('a file that is not there is none yet, and is not made', async () => {
   const { code, findings } = await examine('sqlite:new.db', [], { cwd })
   expect({ code, level: findings.file?.level }).toEqual({ code: 0, level: 'note' })
   expect(existsSync(join(cwd, 'new.db'))).toBe(false)
-  expect(await examine('sqlite:no/such/x.db', [], { cwd })).toMatchObject({
-    code: 1,
-    findings: { file: { level: 'unsafe' } },
-  })
+  const nowhere = await examine('sqlite:no/such/x.db', [], { cwd })
+  expect(nowhere).toMatchObject({ code: 1, findings: { file: { level: 'unsafe' } } })
 })
 
 test('rights of others are warned of', async () => {
@@ -51,7 +49,7 @@ test('rights of others are warned of', async () => {
   chmodSync(path, 0o644)
   const { code, findings } = await examine(`sqlite:${path}`)
   expect(code).toBe(0)
-  expect(findings.rights).toMatchObject({ level: 'warning', text: expect.stringContaining('mode 644') })
+  expect(findings.rights).toMatchObject(says('warning', 'mode 644'))
 })
 
 test("another program's database is refused, and so is no database at all", async () => {
@@ -59,14 +57,12 @@ test("another program's database is refused, and so is no database at all", asyn
   const other = new DatabaseSync(join(cwd, 'other.db'))
   other.exec('CREATE TABLE t (a)')
   other.close()
-  expect((await examine('sqlite:other.db', [], { cwd })).findings.file).toMatchObject({
-    level: 'unsafe',
-    text: expect.stringContaining("another program's database"),
-  })
-  expect((await examine('sqlite:text.db', [], { cwd })).findings.file).toMatchObject({
-    level: 'unsafe',
-    text: expect.stringContaining('cannot be read: file is not a database'),
-  })
+  expect((await examine('sqlite:other.db', [], { cwd })).findings.file).toMatchObject(
+    says('unsafe', "another program's database"),
+  )
+  expect((await examine('sqlite:text.db', [], { cwd })).findings.file).toMatchObject(
+    says('unsafe', 'cannot be read: file is not a database'),
+  )
 })
 
 test('damage is found', async () => {
@@ -82,22 +78,17 @@ test('a write-ahead log that has grown is warned of', async () => {
   const { path } = await filled()
   writeFileSync(`${path}-wal`, '')
   truncateSync(`${path}-wal`, 65 * 2 ** 20)
-  expect((await examine(`sqlite:${path}`)).findings.log).toMatchObject({
-    level: 'warning',
-    text: expect.stringMatching(/^65 MiB in the write-ahead log/),
-  })
+  expect((await examine(`sqlite:${path}`)).findings.log).toMatchObject(
+    says('warning', /^65 MiB in the write-ahead log/),
+  )
 })
 
 test('a store that is nearly full is warned of, by number and by bytes', async () => {
   const { path } = await filled(8)
-  for (const limit of [
-    ['--capacity', '10'],
-    ['--capacity-bytes', '1000'],
-  ]) {
-    expect((await examine(`sqlite:${path}`, limit)).findings.tasks).toMatchObject({
-      level: 'warning',
-      text: expect.stringContaining('80 % of what --capacity and --capacity-bytes allow'),
-    })
+  for (const limit of ['--capacity 10', '--capacity-bytes 1000']) {
+    expect((await examine(`sqlite:${path}`, limit.split(' '))).findings.tasks).toMatchObject(
+      says('warning', '80 % of what --capacity and --capacity-bytes allow'),
+    )
   }
 })
 

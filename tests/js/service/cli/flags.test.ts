@@ -5,10 +5,10 @@ import { moment } from '../../../../js/service/cli/kinds.ts'
 import type { Settings } from '../../../../js/service/cli/settings.ts'
 import { folderOf, run, write } from './setup.ts'
 
+/** A setting as text, as a configuration file has it, and as it is read. */
 interface Way {
   readonly key: string
   readonly text: string
-  /** The value as a configuration file has it. */
   readonly json: unknown
   readonly setting: Partial<Settings>
 }
@@ -128,11 +128,7 @@ const FILES = {
 }
 
 test('the table below has every setting but --config', () => {
-  expect(WAYS.map(({ key }) => key).sort()).toEqual(
-    Object.keys(FLAGS)
-      .filter((key) => key !== 'config')
-      .sort(),
-  )
+  expect([...WAYS.map(({ key }) => key), 'config'].sort()).toEqual(Object.keys(FLAGS).sort())
 })
 
 test.each(WAYS)('$key is the same setting as a flag, a variable and a key of the file', async (way) => {
@@ -171,11 +167,7 @@ test('a list is one flag with commas, or several flags', async () => {
 })
 
 test('--config names a file, as does REDRIVE_CONFIG, and a module is as good as JSON', async () => {
-  const files = {
-    'a.json': { port: 1 },
-    'b.mjs': 'export default { port: 1 + 1 }',
-    'redrive.config.json': { port: 3 },
-  }
+  const files = { 'a.json': { port: 1 }, 'b.mjs': 'export default { port: 1 + 1 }', 'redrive.config.json': { port: 3 } }
   expect((await run('--config a.json', { files })).settings?.port).toBe(1)
   expect((await run('', { files, env: { REDRIVE_CONFIG: 'b.mjs' } })).settings?.port).toBe(2)
   expect((await run('', { files })).settings?.port).toBe(3)

@@ -87,6 +87,12 @@ export async function examine(store: string, words: readonly string[] = [], opti
   return { code, all: findings, findings: Object.fromEntries(findings.map((finding) => [finding.about, finding])) }
 }
 
+/** A finding of this level, with these words. */
+export const says = (level: Finding['level'], words: string | RegExp) => ({
+  level,
+  text: typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words),
+})
+
 /** Hands tasks over that wait. */
 export async function fill(store: TaskStore, count: number, body: string): Promise<void> {
   const queue = new RetryQueue({ name: 'doctor', principal: null, store, warn: false })

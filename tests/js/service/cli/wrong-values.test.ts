@@ -188,12 +188,7 @@ test.each<[text: string, message: RegExp, name?: string]>([
 ])('a configuration that is wrong is refused whole: %s', async (text, message, name = 'redrive.config.json') => {
   const { code, err } = await run('', { files: { [name]: text } })
   expect(code).toBe(2)
-  expect(
-    err
-      .replace(/^redrive: /, '')
-      .replace(name, 'NAME')
-      .trimEnd(),
-  ).toMatch(message)
+  expect(err.replace('redrive: ', '').replace(name, 'NAME').trimEnd()).toMatch(message)
 })
 
 test('a schema may be named in the file', async () => {
@@ -218,12 +213,7 @@ test.each<readonly [string, readonly unknown[], string]>([
   ['tokens', [{ ...TOKEN, scopes: ['all'] }], `tokens[0].scopes: ${SCOPES}`],
   ['tokens', [{ ...TOKEN, tenant: '' }], 'tokens[0].tenant: expected a name or null'],
   ['tokens', [{ ...TOKEN, expires: 5 }], 'tokens[0].expires: no such key; did you mean expiresAt?'],
-  [
-    'tokens',
-    [{ ...TOKEN, expiresAt: 'soon' }],
-    'tokens[0].expiresAt: expected epoch milliseconds or a date such as 2027-01-31',
-  ],
-  ...['2027-02-31', '31 Jan 2027', '2027-01-31T25:00', '1/2/2027', 1_900_000_000, -1].map(
+  ...['soon', '2027-02-31', '31 Jan 2027', '2027-01-31T25:00', '1/2/2027', 1_900_000_000, -1].map(
     (expiresAt): readonly [string, readonly unknown[], string] => [
       'tokens',
       [{ ...TOKEN, expiresAt }],
