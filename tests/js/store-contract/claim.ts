@@ -18,7 +18,7 @@ import {
 
 /** What is claimed, in which order, within which limits, and what a turn says of the rest. */
 export function claimRules(open: Open): void {
-  const { add, claim, clock, get, lease, pass, settle, store, turn } = kitFor(open)
+  const { add, claim, clock, get, lease, pass, settle, store, turn, two } = kitFor(open)
   const third = 'https://third.test'
 
   test('a claim takes what is due, as many as it asks for, and says whether there is more', async () => {
@@ -36,14 +36,7 @@ export function claimRules(open: Open): void {
   })
 
   test('between lanes: priority, then served longest ago, then due first, then by name', async () => {
-    await add(
-      { origin: third, dueInMs: 1 },
-      { origin: third },
-      { origin: OTHER },
-      { origin: ORIGIN },
-      { origin: ORIGIN },
-    )
-    await add({ origin: ORIGIN, priority: 1 })
+    await add({ origin: third, dueInMs: 1 }, { origin: third }, { origin: OTHER }, {}, {}, { priority: 1 })
     pass(1)
     expect(idsOf(await claim())).toEqual([6, 3, 2, 4, 1, 5].map(idOf))
   })
@@ -147,20 +140,11 @@ export function claimRules(open: Open): void {
   })
 
   test('a lane whose server is to be tried out: the task with the fewest attempts comes first, then the one that was due first', async () => {
-    const tried = (attemptNumber: number, given: Wanted = {}): Wanted => ({ attemptNumber, ...given })
-    await add(
-      tried(3),
-      tried(1),
-      tried(0, { dueInMs: 500 }),
-      tried(1),
-      tried(0, { priority: -1 }),
-      tried(4, { origin: OTHER }),
-    )
+    const [three, one, last] = [3, 1, 4].map((attemptNumber): Wanted => ({ attemptNumber }))
+    await add({ ...three }, { ...one }, { dueInMs: 500 }, { ...one }, { priority: -1 }, { ...last, origin: OTHER })
     const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
     expect(idsOf(await claim({ bounds }))).toEqual([idOf(2), idOf(6)])
-    expect(idsOf(await claim({ bounds }))).toEqual([idOf(4)])
-    expect(idsOf(await claim({ bounds }))).toEqual([idOf(1)])
-    expect(idsOf(await claim({ bounds }))).toEqual([idOf(5)])
+    for (const n of [4, 1, 5]) expect(idsOf(await claim({ bounds }))).toEqual([idOf(n)])
   })
 
   test('a lane whose retries cannot pay: only tasks without an attempt, as many as asked for', async () => {
@@ -180,13 +164,8 @@ export function claimRules(open: Open): void {
     await add(at(null, 3), at('away', 0), at('gone', 1), at('gone', 2), at('runner', 2))
     const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
     const next = async () => idsOf(await claim({ bounds, skipHomes: ['away'] }))
-    expect([await next(), await next(), await next(), await next(), await next()]).toEqual([
-      [idOf(3)],
-      [idOf(4)],
-      [idOf(5)],
-      [idOf(1)],
-      [],
-    ])
+    for (const n of [3, 4, 5, 1]) expect(await next()).toEqual([idOf(n)])
+    expect(await next()).toEqual([])
   })
 
   test('of more due tasks than are looked at, the fewest attempts of the first count', async () => {
@@ -273,8 +252,7 @@ export function claimRules(open: Open): void {
 
   test('S19 one that waits or is parked keeps its order waiting; another order and another principal go on', async () => {
     await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'p' }, { orderKey: 'o', principal: 'ann' })
-    const [first, other] = await claim()
-    if (!first || !other) throw new Error('two orders')
+    const [first, other] = await two()
     expect(idsOf([first, other])).toEqual([idOf(1), idOf(3)])
     await settle(first.lease, { kind: 'release', delayMs: 0, refund: true, park: true })
     expect(await claim()).toEqual([])
@@ -341,11 +319,7 @@ export function claimRules(open: Open): void {
 
   test('nothing to wait for is said so', async () => {
     const expected = { now: clock.now(), settled: [], renewed: [], claimed: [], ended: [], lanes: [] }
-    expect(await turn({ claim: claimOf() })).toEqual({
-      ...expected,
-      nextInMs: null,
-      blockedByLimit: false,
-      counts: ZERO,
-    })
+    const rest = { nextInMs: null, blockedByLimit: false, counts: ZERO }
+    expect(await turn({ claim: claimOf() })).toEqual({ ...expected, ...rest })
   })
 }

@@ -5,6 +5,7 @@ import {
   idsOf,
   kitFor,
   LEASE_MS,
+  many,
   NOT_RETRYABLE,
   newTask,
   type Open,
@@ -49,10 +50,7 @@ export function controlRules(open: Open): void {
       const said = await store.cancel(idOf(1), as, true)
       return [said, (await get(idOf(1))).status]
     }
-    expect([await leave(), await leave('wait_exceeded')]).toEqual([
-      ['requested', 'PENDING'],
-      ['requested', 'PENDING'],
-    ])
+    expect([await leave(), await leave('wait_exceeded')]).toEqual(Array(2).fill(['requested', 'PENDING']))
     const first = await lease()
     expect(await leave()).toEqual(['requested', 'IN_FLIGHT'])
     await settle(first, { kind: 'retry', delayMs: 0, carry: { phase: 3, previousDelayMs: 9, marks: 1 } })
@@ -99,14 +97,8 @@ export function controlRules(open: Open): void {
     await settle(await lease(), { kind: 'retry', delayMs: 0, carry: { phase: 3, previousDelayMs: 9, marks: 1 } })
     await settle(await lease(), { ...NOT_RETRYABLE, marks: 32 })
     expect(await store.redrive([idOf(1)], back)).toEqual(['redriven'])
-    expect(await get(idOf(1))).toEqual({
-      ...before,
-      marks: 32,
-      phase: -1,
-      dueAt: clock.now(),
-      deadlineAt: clock.now() + 86_400_000,
-      deadlineReason: 'total_budget',
-    })
+    const deadline = { deadlineAt: clock.now() + 86_400_000, deadlineReason: 'total_budget' }
+    expect(await get(idOf(1))).toEqual({ ...before, marks: 32, phase: -1, dueAt: clock.now(), ...deadline })
     expect((await store.attempts(idOf(1), { limit: 9 })).attempts).toHaveLength(2)
     expect(await store.counts()).toEqual({ ...ZERO, pending: 1, bytes: 3 })
   })
@@ -135,12 +127,8 @@ export function controlRules(open: Open): void {
   test('S14 a task redriven twice is redriven once', async () => {
     await add({}, { dueInMs: 5 })
     await finish(idOf(1), NOT_RETRYABLE)
-    expect(await store.redrive([idOf(1), idOf(1), idOf(2), 'nobody'], back)).toEqual([
-      'redriven',
-      'gone',
-      'gone',
-      'gone',
-    ])
+    const said = await store.redrive([idOf(1), idOf(1), idOf(2), 'nobody'], back)
+    expect(said).toEqual(['redriven', 'gone', 'gone', 'gone'])
   })
 
   test('those that go back are spaced, counted by those that do', async () => {
@@ -219,11 +207,8 @@ export function controlRules(open: Open): void {
 
   test('flush makes all due, however many there are', async () => {
     for (let n = 0; n < 6; n++) {
-      const many = Array.from({ length: 100 }, (_, i) => ({
-        dueInMs: 5_000 + i,
-        ...(i % 3 === 0 && { origin: OTHER }),
-      }))
-      await add(...many, { dueInMs: 5_000, serverMs: 5_000 }, {})
+      const ofMany = (i: number) => ({ dueInMs: 5_000 + i, ...(i % 3 === 0 && { origin: OTHER }) })
+      await add(...many(100, ofMany), { dueInMs: 5_000, serverMs: 5_000 }, {})
     }
     expect([await store.flush(OTHER), await store.flush(), await store.flush()]).toEqual([204, 396, 0])
     expect(await claim({ limit: 1_000 })).toHaveLength(606)
@@ -269,10 +254,8 @@ export function controlRules(open: Open): void {
   test('a purge goes by its filter as it was checked: a property that is another one each time deletes no more', async () => {
     await add({}, {})
     let asked = 0
-    const filter = Object.defineProperty({}, 'taskId', {
-      enumerable: true,
-      get: () => (asked++ === 0 ? 'none' : undefined),
-    })
+    const get = () => (asked++ === 0 ? 'none' : undefined)
+    const filter = Object.defineProperty({}, 'taskId', { enumerable: true, get })
     expect(await store.purge(filter)).toBe(0)
     expect(await store.counts()).toMatchObject({ pending: 2 })
   })
@@ -318,17 +301,11 @@ export function controlRules(open: Open): void {
 
   test('a filter of list and unpark that is undefined is refused: it is not all', async () => {
     await add({ principal: 'ann' })
-    for (const filter of [
-      { principal: undefined },
-      { status: undefined },
-      { origin: undefined },
-      { active: undefined },
-      { tags: undefined },
-    ]) {
-      await expect(store.list({ limit: 10, ...filter } as never)).rejects.toThrow(TypeError)
+    for (const name of ['principal', 'status', 'origin', 'active', 'tags']) {
+      await expect(store.list({ limit: 10, [name]: undefined } as never)).rejects.toThrow(TypeError)
     }
-    for (const filter of [{ principal: undefined }, { lane: undefined }]) {
-      await expect(store.unpark?.(filter as never)).rejects.toThrow(TypeError)
+    for (const name of ['principal', 'lane']) {
+      await expect(store.unpark?.({ [name]: undefined } as never)).rejects.toThrow(TypeError)
     }
     expect((await store.list({ limit: 10, cursor: undefined } as never)).tasks).toHaveLength(1)
   })

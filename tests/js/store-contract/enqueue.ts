@@ -30,16 +30,9 @@ export function enqueueRules(open: Open): void {
     expect(await enqueue(task)).toEqual({ taskId: task.taskId, outcome: 'stored' })
     const now = clock.now()
     const { body: _, dueInMs, deadlineInMs, ageMs, ...rest } = task
-    expect(await get(task.taskId)).toEqual({
-      ...rest,
-      status: 'PENDING',
-      createdAt: now - 40,
-      dueAt: now + 500,
-      deadlineAt: now + 9_000,
-      refunds: 0,
-      parked: false,
-      bodyBytes: 3,
-    })
+    const times = { createdAt: now - 40, dueAt: now + 500, deadlineAt: now + 9_000 }
+    const whole = { ...rest, ...times, status: 'PENDING', refunds: 0, parked: false, bodyBytes: 3 }
+    expect(await get(task.taskId)).toEqual(whole)
     expect(await store.body(task.taskId)).toEqual(body)
     expect(await store.counts()).toEqual({ ...ZERO, pending: 1, bytes: 3 })
   })
@@ -92,11 +85,7 @@ export function enqueueRules(open: Open): void {
   })
 
   test('one key of two principals is two keys, and no key is no key', async () => {
-    await add(
-      { idempotencyKey: 'k' },
-      { idempotencyKey: 'k', principal: 'ann' },
-      { idempotencyKey: 'k', principal: '' },
-    )
+    await add(...[null, 'ann', ''].map((principal) => ({ idempotencyKey: 'k', principal })))
     await add({ idempotencyKey: null }, { idempotencyKey: null })
     expect((await store.counts()).pending).toBe(5)
   })
@@ -210,11 +199,8 @@ export function enqueueRules(open: Open): void {
     await enqueue(newTask(1), wish)
     pass(1_000)
     const again = await enqueue(newTask(1), wish)
-    expect(again).toEqual({
-      taskId: idOf(1),
-      outcome: 'duplicate',
-      lease: { taskId: idOf(1), token: 1, forMs: LEASE_MS - 1_000 },
-    })
+    const lease = { taskId: idOf(1), token: 1, forMs: LEASE_MS - 1_000 }
+    expect(again).toEqual({ taskId: idOf(1), outcome: 'duplicate', lease })
     expect((await enqueue(newTask(1), { ...wish, owner: 'another' })).lease).toBeUndefined()
     expect((await get(idOf(1))).attemptNumber).toBe(1)
     pass(LEASE_MS)
@@ -266,13 +252,13 @@ export function enqueueRules(open: Open): void {
     pass(31 * 86_400_000)
     expect((await turn({ claim: claimOf() })).unreadable).toBeUndefined()
     expect((await store.counts()).pending).toBe(1)
-    const answers = [
-      await store.cancel(idOf(1)),
-      await store.flush(),
-      await store.get(idOf(1)),
-      await store.body(idOf(1)),
-    ]
-    expect(answers).toEqual(['gone', 0, undefined, undefined])
+    const [cancelled, flushed] = [await store.cancel(idOf(1)), await store.flush()]
+    expect([cancelled, flushed, await store.get(idOf(1)), await store.body(idOf(1))]).toEqual([
+      'gone',
+      0,
+      undefined,
+      undefined,
+    ])
     expect((await store.list({ status: 'PENDING', limit: 10 })).tasks).toEqual([])
     expect(await claim()).toEqual([])
     expect(await store.purge({ taskId: idOf(1) })).toBe(1)

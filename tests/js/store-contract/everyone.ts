@@ -54,11 +54,8 @@ export function everyoneRules(open: Open): void {
     expect(lanes.map(({ lane }) => lane)).toEqual([laneName('bob', OTHER), laneName('ann', OTHER)])
     expect([nextInMs, blockedByLimit]).toEqual([500, false])
     const all = [ORIGIN, OTHER].map((lane) => ({ lane, max: 0 }))
-    expect(await turn({ claim: claimOf({ bounds: all }) })).toMatchObject({
-      claimed: [],
-      lanes: [],
-      nextInMs: LEASE_MS,
-    })
+    const nothing = { claimed: [], lanes: [], nextInMs: LEASE_MS }
+    expect(await turn({ claim: claimOf({ bounds: all }) })).toMatchObject(nothing)
   })
 
   test('a bound names an origin, and none of its lanes', async () => {
@@ -162,10 +159,8 @@ export function everyoneRules(open: Open): void {
     await add({ ...ann, taskId: idOf(4), orderKey: 'o' })
     expect(idsOf(await claim())).toEqual([idOf(1), idOf(2)])
     expect((await store.find('k', 'ann'))?.taskId).toBe(idOf(1))
-    expect((await store.list({ principal: 'ann', limit: 9 })).tasks.map(({ taskId }) => taskId)).toEqual([
-      idOf(1),
-      idOf(4),
-    ])
+    const { tasks } = await store.list({ principal: 'ann', limit: 9 })
+    expect(tasks.map(({ taskId }) => taskId)).toEqual([1, 4].map(idOf))
   })
 
   test('counts of a principal are its own, and so is what is purged or let go on', async () => {

@@ -2,6 +2,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import {
   type Claim,
+  type ClaimedTask,
   type Enqueued,
   type Lease,
   laneName,
@@ -98,6 +99,8 @@ export interface Kit {
   claim(given?: Partial<Claim>, owner?: string): Promise<Turn['claimed']>
   /** Claims what must be the only one that is due. */
   lease(): Promise<Lease>
+  /** As `claim`, of which the first two must be due. */
+  two(...given: Parameters<Kit['claim']>): Promise<[ClaimedTask, ClaimedTask]>
   settle(lease: Lease, next: Settlement['next'], rest?: Parameters<typeof settlementOf>[2]): Promise<string | undefined>
   get(taskId: string): Promise<StoredTask>
   finish(taskId: string, next: Settlement['next']): Promise<void>
@@ -130,6 +133,11 @@ export async function setup(open: Open, terms: Partial<StoreTerms> = {}): Promis
       const [first] = claimed
       if (!first || claimed.length > 1) throw new Error(`${claimed.length} tasks were due`)
       return first.lease
+    },
+    async two(...given) {
+      const claimed = await kit.claim(...given)
+      if (claimed.length < 2) throw new Error(`${claimed.length} tasks were due`)
+      return claimed as [ClaimedTask, ClaimedTask]
     },
     settle: async (lease, next, rest) => (await kit.turn({ settle: [settlementOf(lease, next, rest)] })).settled[0],
     async get(taskId) {
@@ -171,6 +179,7 @@ export function kitFor(open: Open, terms: Partial<StoreTerms> = {}): Kit {
     turn: (step) => kit.turn(step),
     claim: (...given) => kit.claim(...given),
     lease: () => kit.lease(),
+    two: (...given) => kit.two(...given),
     settle: (...given) => kit.settle(...given),
     get: (taskId) => kit.get(taskId),
     finish: (...given) => kit.finish(...given),

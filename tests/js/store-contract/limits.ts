@@ -9,6 +9,7 @@ import {
   kitFor,
   LEASE_MS,
   look,
+  many,
   newTask,
   type Open,
   ORIGIN,
@@ -109,15 +110,12 @@ export function limitRules(open: Open, pair?: Pair): void {
   })
 
   test('S7 L4 two principals at once leave places for a third', async () => {
-    const elsewhere = (principal: string) => (_: unknown, n: number) => ({
-      principal,
-      origin: `https://${principal}${n}.test`,
-    })
-    await kit.add(...Array.from({ length: 40 }, elsewhere('ann')))
+    const elsewhere = (principal: string) => many(40, (n) => ({ principal, origin: `https://${principal}${n}.test` }))
+    await kit.add(...elsewhere('ann'))
     const claim: Partial<Claim> = { total: 18, perFree: 4, limit: 50 }
     const running = [...(await look(kit, claim)).claimed]
     expect(running.length).toBe(14)
-    await kit.add(...Array.from({ length: 40 }, elsewhere('bob')))
+    await kit.add(...elsewhere('bob'))
     for (let n = 0; n < 30; n++) {
       running.push(...(await look(kit, claim)).claimed)
       const one = running.shift()
@@ -156,23 +154,15 @@ export function limitRules(open: Open, pair?: Pair): void {
 
   test('S7 an origin that has little room gives it to a lane that is alone', async () => {
     await kit.add(...Array.from({ length: 30 }, () => ann))
-    for (const [max, count] of [
-      [1, 1],
-      [1, 1],
-      [2, 2],
-      [1, 1],
-      [1, 0],
-    ] as const)
-      expect((await look(kit, { perFree: 4, perLane: 20, bounds: [{ lane: ORIGIN, max }] })).ids.length).toBe(count)
+    const counts: number[] = []
+    for (const max of [1, 1, 2, 1, 1])
+      counts.push((await look(kit, { perFree: 4, perLane: 20, bounds: [{ lane: ORIGIN, max }] })).ids.length)
+    expect(counts).toEqual([1, 1, 2, 1, 0])
   })
 
   test('L4 with `perFree`, hundreds of principals that take all places together have their turns', async () => {
     const kit = await setup(open, { capacity: 5_000 })
-    const all = Array.from(
-      { length: 400 },
-      (_, n): Wanted => ({ principal: `p${n % 200}`, origin: `https://${n}.test` }),
-    )
-    await kit.add(...all)
+    await kit.add(...many(400, (n) => ({ principal: `p${n % 200}`, origin: `https://${n}.test` })))
     const claim: Partial<Claim> = { total: 30, perFree: 4, limit: 30 }
     const served = new Map<string | null, number>()
     let running: Awaited<ReturnType<typeof look>>['claimed'][number][] = []
@@ -322,8 +312,7 @@ export function unlimitedRules(open: Open): void {
   test('in a store of own lines limits of origins and principals have no say', async () => {
     await kit.add({}, {}, {})
     const limits: OriginLimit[] = [{ origins: ORIGIN, perSecond: 1, concurrency: 1 }]
-    expect(await look(kit, { limits, perPrincipal: 1, perFree: 1, total: 4 })).toMatchObject({
-      ids: [1, 2, 3].map(idOf),
-    })
+    const { ids } = await look(kit, { limits, perPrincipal: 1, perFree: 1, total: 4 })
+    expect(ids).toEqual([1, 2, 3].map(idOf))
   })
 }

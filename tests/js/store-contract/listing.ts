@@ -20,7 +20,7 @@ async function allIds(store: TaskStore, filter: Filter, limit: number): Promise<
 }
 
 /** Twelve tasks of two origins, principals and policies, of which some have ended. */
-async function twelve({ add, store, claim, turn, settle }: Kit): Promise<void> {
+async function twelve({ add, store, two, turn, settle }: Kit): Promise<void> {
   await add(
     ...Array.from({ length: 12 }, (_, i) => ({
       dueInMs: i < 4 ? 0 : 60_000,
@@ -29,8 +29,7 @@ async function twelve({ add, store, claim, turn, settle }: Kit): Promise<void> {
       ...(i % 4 === 3 ? { principal: 'ann', tags: ['a'] } : {}),
     })),
   )
-  const [first, second] = await claim()
-  if (!first || !second) throw new Error('two are due')
+  const [first, second] = await two()
   await settle(first.lease, { kind: 'exhausted', reason: 'vetoed' })
   await settle(second.lease, { kind: 'exhausted', reason: 'not_retryable' })
   await store.cancel(idOf(5), 'wait_exceeded')

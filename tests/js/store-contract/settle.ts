@@ -19,7 +19,7 @@ import {
 
 /** Leases, fencing tokens, and what becomes of a task whose attempt has ended. */
 export function settleRules(open: Open): void {
-  const { add, claim, clock, get, lease, pass, settle, store, turn } = kitFor(open)
+  const { add, claim, clock, get, lease, pass, settle, store, turn, two } = kitFor(open)
   test('S8 an attempt counts when it is claimed', async () => {
     await add({})
     const [first] = await claim()
@@ -60,13 +60,8 @@ export function settleRules(open: Open): void {
     await add({ body: new Uint8Array(4) })
     const before = await get(idOf(1))
     await settle(await lease(), NOT_RETRYABLE)
-    expect(await get(idOf(1))).toEqual({
-      ...before,
-      status: 'EXHAUSTED',
-      reason: 'not_retryable',
-      attemptNumber: 1,
-      dueAt: null,
-    })
+    const end = { status: 'EXHAUSTED', reason: 'not_retryable', attemptNumber: 1, dueAt: null }
+    expect(await get(idOf(1))).toEqual({ ...before, ...end })
     expect(await store.body(idOf(1))).toHaveLength(4)
     expect((await store.list({ status: 'EXHAUSTED', limit: 10 })).tasks).toHaveLength(1)
   })
@@ -149,10 +144,8 @@ export function settleRules(open: Open): void {
     await add({})
     const held = await lease()
     await store.purgeAll()
-    expect(await turn({ settle: [settlementOf(held, SUCCEEDED)], renew: [held] })).toMatchObject({
-      settled: ['gone'],
-      renewed: ['lost'],
-    })
+    const said = await turn({ settle: [settlementOf(held, SUCCEEDED)], renew: [held] })
+    expect(said).toMatchObject({ settled: ['gone'], renewed: ['lost'] })
   })
 
   test('L2 an expired lease is taken up by whoever asks, and the attempt counts', async () => {
@@ -242,8 +235,7 @@ export function settleRules(open: Open): void {
     pass(4_999)
     expect(await turn({ claim: claimOf() })).toMatchObject({ claimed: [], nextInMs: 1, blockedByLimit: false })
     pass(1)
-    const [first, second] = await claim()
-    if (!first || !second) throw new Error('both are due')
+    const [first, second] = await two()
     await settle(first.lease, SUCCEEDED, { holdLaneForMs: 5_000 })
     await settle(second.lease, retryIn(0), { holdLaneForMs: 10 })
     expect((await turn()).lanes[0]?.heldForMs).toBe(5_000)

@@ -18,7 +18,7 @@ import {
 
 /** What only some stores have: one principal for all, a leader, a rest before the page is put away. */
 export function tabRules(open: Open): void {
-  const { add, claim, clock, enqueue, get, lease, pass, settle, store, turn } = kitFor(open)
+  const { add, claim, clock, enqueue, get, lease, pass, settle, store, turn, two } = kitFor(open)
   const principals = partOf(() => store.principals as NonNullable<TaskStore['principals']>)
   const test = testWhere(() => store.principals)
   test('S16 nobody has said whose requests are made, until somebody does', async () => {
@@ -182,8 +182,7 @@ export function tabRules(open: Open): void {
     await store.homes?.holdHome('tab', 60_000)
     expect((await store.homes?.live()) ?? ['tab']).toEqual(['tab'])
     await add({}, {})
-    const [first, second] = await claim({ limit: 2 })
-    if (!first || !second) throw new Error('two are due')
+    const [first, second] = await two({ limit: 2 })
     store.suspend?.()
     expect(await settle(first.lease, SUCCEEDED)).toBe('applied')
     expect((await turn({ renew: [second.lease] })).renewed).toEqual(['renewed'])

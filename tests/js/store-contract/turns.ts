@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Claim } from '../../../js/api/store.ts'
-import { type Kit, kitFor, LEASE_MS, newTask, type Open, retryIn, SUCCEEDED, type Wanted } from './kit.ts'
+import { type Kit, kitFor, LEASE_MS, many, newTask, type Open, retryIn, SUCCEEDED, type Wanted } from './kit.ts'
 
-const times = (count: number, wanted: (n: number) => Wanted): Wanted[] =>
-  Array.from({ length: count }, (_, n) => wanted(n))
 /** One task to each of `count` origins. */
 const wide = (principal: string | null, count: number, rest: Wanted = {}): Wanted[] =>
-  times(count, (n) => ({ principal, origin: `https://o${n}.test`, ...rest }))
+  many(count, (n) => ({ principal, origin: `https://o${n}.test`, ...rest }))
 
 /** Whose turns come, one claim after another, as far as there are `most`; each task succeeds at once. */
 async function turnsOf({ claim, settle }: Kit, most: number, given: Partial<Claim> = {}): Promise<(string | null)[]> {
@@ -35,7 +33,7 @@ export function turnRules(open: Open): void {
     'L4 of two that flood, one with hundreds of origins, each has every other turn, the other %s',
     async ([where]) => {
       await kit.add(...wide('ann', 300))
-      await kit.add(...(where === 'to one origin' ? times(100, () => ({ principal: 'bob' })) : wide('bob', 100)))
+      await kit.add(...(where === 'to one origin' ? many(100, () => ({ principal: 'bob' })) : wide('bob', 100)))
       const seen = await turnsOf(kit, 100)
       expect(countOf(seen, 'bob')).toBe(50)
     },
@@ -67,7 +65,7 @@ export function turnRules(open: Open): void {
   test.for([0, 1, 2])(
     'L4 new origins all the time gain a principal nothing, with %d tasks that wait beside each',
     async (more) => {
-      await kit.add(...times(100, () => ({ principal: 'bob' })), ...wide('ann', more))
+      await kit.add(...many(100, () => ({ principal: 'bob' })), ...wide('ann', more))
       const seen: (string | null)[] = []
       for (let n = 0; n < 60; n++) {
         await kit.add({ principal: 'ann', origin: `https://n${n}.test` })
