@@ -20,6 +20,14 @@ async function openTab(name: string, browser: FakeBrowser, clock = fakeClock()):
   return [await openInOtherTab(name, { clock }), locks]
 }
 
+/** Two tabs of one browser. */
+async function openTwo() {
+  const [name, browser] = [freshName(), new FakeBrowser()]
+  const [one, locks] = await openTab(name, browser)
+  const [other, otherLocks] = await openTab(name, browser)
+  return { name, browser, one, locks, other, otherLocks }
+}
+
 function listenTo(store: TaskStore): Hint[] {
   const heard: Hint[] = []
   store.subscribe?.((hint) => heard.push(hint))
@@ -64,9 +72,7 @@ describe('a login', () => {
   const claimed = async (store: TaskStore) => (await store.turn({ ...step, owner: 'other' })).claimed.length
 
   test.each(['dies', 'is put away'])('L3 S16 whose tab %s is over at once: the others hear of it', async (how) => {
-    const [name, browser] = [freshName(), new FakeBrowser()]
-    const [store, locks] = await openTab(name, browser)
-    const [other] = await openTab(name, browser)
+    const { one: store, locks, other } = await openTwo()
     await other.enqueue([newTask(1)])
     const heard = listenTo(other)
     await store.principals?.logIn('login', 30_000, isUnderWay)
@@ -97,9 +103,7 @@ describe('a login', () => {
 
   test('L3 S16 whose tab is alive goes on, whatever its tab does, and its end is heard where no hint of it is', async () => {
     vi.stubGlobal('BroadcastChannel', undefined)
-    const [name, browser] = [freshName(), new FakeBrowser()]
-    const [store] = await openTab(name, browser)
-    const [other] = await openTab(name, browser)
+    const { one: store, other } = await openTwo()
     await store.enqueue([newTask(1)])
     await store.principals?.logIn('login', 30_000, isUnderWay)
     await store.turn({ ...step, claim: null })
@@ -174,9 +178,7 @@ test('S3 S4 tabs that claim at once never get the same task', async () => {
 
 describe('leases of a tab that dies', () => {
   test('L3 are taken back as soon as it is heard, long before they run out', async () => {
-    const [name, browser] = [freshName(), new FakeBrowser()]
-    const [dying, locks] = await openTab(name, browser)
-    const [other] = await openTab(name, browser)
+    const { one: dying, locks, other } = await openTwo()
     await dying.enqueue([newTask(1), newTask(2, { idempotencyKey: null })])
     expect((await dying.turn({ ...step, owner: 'dying' })).claimed).toHaveLength(2)
     const heard = listenTo(other)
@@ -213,9 +215,7 @@ describe('leases of a tab that dies', () => {
   test.each(['stores something before it looks', 'fails to look at first'])(
     'L3 are taken back too by a tab that %s',
     async (how) => {
-      const [name, browser] = [freshName(), new FakeBrowser()]
-      const [dying, locks] = await openTab(name, browser)
-      const [other] = await openTab(name, browser)
+      const { one: dying, locks, other } = await openTwo()
       await dying.enqueue([newTask(1)])
       expect((await dying.turn({ ...step, owner: 'dying' })).claimed).toHaveLength(1)
       await other.turn({ ...step, owner: 'other' })
@@ -241,9 +241,7 @@ describe('leases of a tab that dies', () => {
   })
 
   test('S3 are left to a tab that lives, whatever others do', async () => {
-    const [name, browser] = [freshName(), new FakeBrowser()]
-    const [living] = await openTab(name, browser)
-    const [other, otherLocks] = await openTab(name, browser)
+    const { name, browser, one: living, other, otherLocks } = await openTwo()
     await living.enqueue([newTask(1), newTask(2)])
     const { claimed } = await living.turn({ ...step, owner: 'living', claim: claimOf({ limit: 1 }) })
     await other.turn({ ...step, owner: 'other' })
@@ -251,9 +249,8 @@ describe('leases of a tab that dies', () => {
     await idle()
     const [third] = await openTab(name, browser)
     for (let i = 0; i < 3; i++) {
-      expect((await third.turn({ ...step, owner: 'third' })).claimed.map(({ task }) => task.taskId)).not.toContain(
-        claimed[0]?.task.taskId,
-      )
+      const { claimed: late } = await third.turn({ ...step, owner: 'third' })
+      expect(late.map(({ task }) => task.taskId)).not.toContain(claimed[0]?.task.taskId)
       await idle()
     }
     const settle = claimed.map(({ lease }) => settlementOf(lease, retryIn(0)))
@@ -261,9 +258,7 @@ describe('leases of a tab that dies', () => {
   })
 
   test('S3 are its own again when it has only rested', async () => {
-    const [name, browser] = [freshName(), new FakeBrowser()]
-    const [resting] = await openTab(name, browser)
-    const [other] = await openTab(name, browser)
+    const { one: resting, other } = await openTwo()
     await resting.enqueue([newTask(1)])
     const { claimed } = await resting.turn({ ...step, owner: 'resting' })
     await other.turn({ ...step, owner: 'other' })
@@ -275,9 +270,7 @@ describe('leases of a tab that dies', () => {
   })
 
   test('no lock is held once nothing is in flight', async () => {
-    const [name, browser] = [freshName(), new FakeBrowser()]
-    const [one] = await openTab(name, browser)
-    const [other] = await openTab(name, browser)
+    const { name, browser, one, other } = await openTwo()
     const { lease } = (await one.enqueue([newTask(1)], { owner: 'one', leaseMs: 1e6 }))[0] ?? {}
     if (!lease) throw new Error('it was free')
     await other.turn({ ...step, owner: 'other' })
@@ -308,9 +301,6 @@ describe('leases of a tab that dies', () => {
 
 const guardsIn = (name: string): Promise<unknown> =>
   edit(name, async (tx) => {
-    const request = tx.objectStore('meta').get(IDBKeyRange.bound(['state'], ['state', []]))
-    await new Promise((resolve) => {
-      request.onsuccess = resolve
-    })
-    return request.result.guards
+    const { guards } = await done(tx.objectStore('meta').get(IDBKeyRange.bound(['state'], ['state', []])))
+    return guards
   })

@@ -1,21 +1,21 @@
 // The rights that docs/redis.md gives a user are enough, for each client, and none is too many. The server says what it has refused.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Cluster, Redis } from 'ioredis'
-import { createClient, createCluster } from 'redis'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { channelOf, messagesOf } from '../../../js/stores/redis/scripts.ts'
-import { redisStore } from '../../../js/stores/redis.ts'
-import { type RedisServer, redisProgram, startCluster, startServer, valkeyProgram } from '../../redis/servers.ts'
+import { type RedisServer, redisProgram, startCluster, valkeyProgram } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { claimOf, newTask, releaseIn, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+import { alone, CLUSTER_CLIENTS, open } from './ports-setup.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const page = readFileSync(join(root, 'docs', 'redis.md'), 'utf8')
 const USER = { username: 'redrive', password: 'PASSWORD' }
 const NAME = 'orders'
-const TERMS = { retention: { maxTerminal: 0 } }
+const OPEN = { name: NAME, retention: { maxTerminal: 0 } }
 
 const words = (/^ACL SETUSER redrive[\s\S]*?(?=\n```)/m.exec(page)?.[0] ?? '').split(/\s+/)
 const [, forClusters = ''] = /For a Cluster add `([^`]+)`/.exec(page) ?? []
@@ -107,34 +107,26 @@ const refused = async (server: RedisServer): Promise<readonly string[]> => {
   return log.map((entry) => entry.map(String).join(' '))
 }
 
-const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
-  client.on('error', () => {})
-  return client
-}
-
-const alone: Readonly<Record<string, (server: RedisServer) => unknown>> = {
+const clients: Readonly<Record<string, (server: RedisServer) => unknown>> = {
   'node-redis': ({ url }) => createClient({ url, ...USER }),
   ioredis: ({ port }) => new Redis(port, { ...USER, lazyConnect: true }),
 }
 
 const programs = [redisProgram(), valkeyProgram()].filter((program) => program !== undefined)
 const ways = programs.flatMap((binary) =>
-  Object.entries(alone).map(([name, clientFor]) => ({ binary, name, clientFor })),
+  Object.entries(clients).map(([name, clientFor]) => ({ binary, name, clientFor })),
 )
 
 test.each(ways)(
   'they are enough, for events between processes too, with $name and $binary',
   async ({ binary, clientFor }) => {
-    const server = await startServer({ appendonly: true, binary })
-    onTestFinished(() => server.end())
+    const server = await alone({ appendonly: true, binary })
     await setUserOf(server)
-    const store = redisStore({ client: clientFor(server), name: NAME, ...TERMS })
-    onTestFinished(() => store.close())
+    const store = open({ client: clientFor(server), ...OPEN })
     // the channel is another connection's, and may come later
     await eventually(() => live(store).then(() => refused(server))).toEqual([])
     // all of its tasks were purged
-    const everyone = redisStore({ client: clientFor(server), name: NAME, everyone: true })
-    onTestFinished(() => everyone.close())
+    const everyone = open({ client: clientFor(server), name: NAME, everyone: true })
     const heard: string[] = []
     const end = everyone.broadcast?.subscribe((message) => heard.push(message))
     onTestFinished(() => end?.())
@@ -146,26 +138,11 @@ test.each(ways)(
   },
 )
 
-const clustered: Readonly<Record<string, (nodes: readonly RedisServer[]) => unknown>> = {
-  'node-redis': (nodes) => {
-    const rootNodes = nodes.map(({ address }) => ({ socket: address }))
-    return quiet(createCluster({ rootNodes, defaults: USER }))
-  },
-  ioredis: (nodes) =>
-    quiet(
-      new Cluster(
-        nodes.map(({ address }) => address),
-        { redisOptions: USER, lazyConnect: true },
-      ),
-    ),
-}
-
-test.each(Object.entries(clustered))('they are enough in a cluster, with %s', async (_, clientFor) => {
+test.each(CLUSTER_CLIENTS)('they are enough in a cluster, with %s', async (_, clientFor) => {
   const cluster = await startCluster({ appendonly: true })
   onTestFinished(() => cluster.end())
   for (const node of cluster.nodes) await setUser(node, ...forClusters.split(' '))
-  const store = redisStore({ client: clientFor(cluster.nodes), name: NAME, ...TERMS })
-  onTestFinished(() => store.close())
+  const store = open({ client: clientFor(cluster.nodes, USER), ...OPEN })
   await live(store)
   for (const node of cluster.nodes) expect(await refused(node)).toEqual([])
 })
@@ -173,11 +150,9 @@ test.each(Object.entries(clustered))('they are enough in a cluster, with %s', as
 test('the channels that the page names one by one are those that are used, and each is needed', async () => {
   const channels = /If you list channels one by one[^.]*`&({\S+):h`[^.]*`&\1:v`/.exec(page)
   expect([channelOf(NAME), messagesOf(NAME)]).toEqual([`${channels?.[1]}:h`, `${channels?.[1]}:v`])
-  const server = await startServer({ appendonly: true })
-  onTestFinished(() => server.end())
+  const server = await alone({ appendonly: true })
   await setUserOf(server, 'resetchannels', `&${channelOf(NAME)}`)
-  const store = redisStore({ client: alone['node-redis']?.(server), name: NAME, everyone: true })
-  onTestFinished(() => store.close())
+  const store = open({ client: clients['node-redis']?.(server), name: NAME, everyone: true })
   const end = store.broadcast?.subscribe(() => {})
   onTestFinished(() => end?.())
   await eventually(async () => (await refused(server)).join()).toContain(messagesOf(NAME))
@@ -185,11 +160,9 @@ test('the channels that the page names one by one are those that are used, and e
 })
 
 test('a right that is missing is named, with the page that has them', async () => {
-  const server = await startServer({ appendonly: true })
-  onTestFinished(() => server.end())
+  const server = await alone({ appendonly: true })
   await setUser(server, '-hset')
-  const store = redisStore({ client: alone['node-redis']?.(server), subscriber: null, name: NAME })
-  onTestFinished(() => store.close())
+  const store = open({ client: clients['node-redis']?.(server), name: NAME, subscriber: null })
   const error = await store.enqueue([newTask(1)]).catch((error: unknown) => error)
   expect(error).toMatchObject({
     code: 'STORAGE_UNAVAILABLE',

@@ -6,6 +6,7 @@ import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { newTask, TERMS } from '../store-contract/kit.ts'
+import { open } from './ports-setup.ts'
 
 let server: RedisServer
 beforeAll(async () => {
@@ -19,8 +20,7 @@ const CLIENTS = {
 } as const
 
 function opened(kind: keyof typeof CLIENTS, name: string, more: object = {}) {
-  const store = redisStore({ client: CLIENTS[kind](), name, everyone: true, ...more })
-  onTestFinished(() => store.close())
+  const store = open({ client: CLIENTS[kind](), name, everyone: true, ...more })
   const heard: string[] = []
   const end = store.broadcast?.subscribe((message) => heard.push(message))
   onTestFinished(() => end?.())
@@ -42,18 +42,15 @@ test.each(['node-redis', 'ioredis'] as const)(
     await eventually(() => [one, two].map(({ heard }) => heard.at(-1))).toEqual([text, text])
     expect(other.heard).toEqual([])
     one.end()
-    await eventually(async () => server.ask('PUBSUB', 'SHARDNUMSUB', `{redrive:${name}}:v`)).toEqual([
-      `{redrive:${name}}:v`,
-      1,
-    ])
+    const channel = `{redrive:${name}}:v`
+    await eventually(async () => server.ask('PUBSUB', 'SHARDNUMSUB', channel)).toEqual([channel, 1])
   },
 )
 
 test('a user without the channel keeps its store; it is told once that processes do not hear each other', async () => {
   await server.ask('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', '+@all', 'resetchannels', '&{redrive:mute}:h')
   const client = new Redis(server.port, { username: 'mute', password: 'secret', lazyConnect: true })
-  const store = redisStore({ client, name: 'mute', everyone: true })
-  onTestFinished(() => store.close())
+  const store = open({ client, name: 'mute', everyone: true })
   const told: string[] = []
   store.configure?.(TERMS, (code, message) => {
     if (code === 'storage_unavailable') told.push(message)

@@ -3,14 +3,13 @@
 import { createClient } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisStore } from '../../../js/stores/redis.ts'
-import { type RedisServer, startServer } from '../../redis/servers.ts'
+import type { RedisServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
+import { alone, quiet } from './ports-setup.ts'
 
 async function setup() {
-  const server = await startServer({ appendonly: true })
-  onTestFinished(() => server.end())
-  const client = createClient({ url: server.url, name: 'given' })
-  client.on('error', () => {}) // its server is killed
+  const server = await alone({ appendonly: true })
+  const client = quiet(createClient({ url: server.url, name: 'given' })) // its server is killed
   await client.connect()
   onTestFinished(() => client.destroy())
   const store = redisStore({ client, everyone: true })

@@ -3,10 +3,11 @@ import { Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
-import { type RedisStoreOptions, redisStore } from '../../../js/stores/redis.ts'
-import { startCluster, startServer } from '../../redis/servers.ts'
+import type { RedisStoreOptions } from '../../../js/stores/redis.ts'
+import { startCluster } from '../../redis/servers.ts'
 import { SyncPort, syncConnection } from '../../redis/sync-port.ts'
 import { claimOf, idOf, idsOf, newTask } from '../store-contract/kit.ts'
+import { alone, open } from './ports-setup.ts'
 
 let stores = 0
 const newName = (): string => `everyone-${++stores}`
@@ -15,9 +16,7 @@ type Given = Omit<RedisStoreOptions, 'client' | 'name'>
 
 /** A store as one more process opens it. */
 async function opened(name: string, given: Given = {}): Promise<TaskStore> {
-  const store = redisStore({ client: new SyncPort(await syncConnection()), name, ...given })
-  onTestFinished(() => store.close())
-  return store
+  return open({ client: new SyncPort(await syncConnection()), name, ...given })
 }
 
 const step = { owner: 'ann', settle: [], renew: [] }
@@ -63,13 +62,9 @@ test('S20 code that knows of neither is kept out of a store for everyone, and ou
 })
 
 test('S1 S20 a restart of the server changes neither the lines nor the pauses', async () => {
-  const server = await startServer({ appendonly: true, appendfsync: 'always' })
-  onTestFinished(() => server.end())
-  const storeOf = (given: Given) => {
-    const store = redisStore({ client: new Redis(server.port, { lazyConnect: true }), subscriber: null, ...given })
-    onTestFinished(() => store.close())
-    return store
-  }
+  const server = await alone({ appendonly: true, appendfsync: 'always' })
+  const storeOf = (given: Given) =>
+    open({ client: new Redis(server.port, { lazyConnect: true }), subscriber: null, ...given })
   const store = storeOf(EVERYONE)
   await store.enqueue([newTask(1, { principal: 'ann' }), newTask(2)])
   await store.pauses?.put({ id: 'p', principal: 'ann', at: 0 })
@@ -88,8 +83,7 @@ test('in a cluster all that a store keeps is under its hash tag, on one node', a
   const cluster = await startCluster()
   onTestFinished(() => cluster.end())
   const rootNodes = cluster.nodes.map(({ address }) => ({ socket: address }))
-  const store = redisStore({ client: createCluster({ rootNodes }), name: 'all', ...EVERYONE })
-  onTestFinished(() => store.close())
+  const store = open({ client: createCluster({ rootNodes }), name: 'all', ...EVERYONE })
   await store.enqueue([newTask(1, { principal: 'ann' }), newTask(2), newTask(3, { dueInMs: 60_000 })])
   await store.registry?.write('a', 1)
   await store.pauses?.put({ id: 'p', principal: 'ann', at: 0 })

@@ -1,9 +1,10 @@
 // The code of a store as functions of the server, and as scripts where it takes none.
 import { Redis } from 'ioredis'
-import { expect, onTestFinished, test } from 'vitest'
-import { redisStore } from '../../../js/stores/redis.ts'
-import { type RedisServer, redisProgram, startServer, valkeyProgram } from '../../redis/servers.ts'
+import { expect, test } from 'vitest'
+import type { redisStore } from '../../../js/stores/redis.ts'
+import { type RedisServer, redisProgram, valkeyProgram } from '../../redis/servers.ts'
 import { claimOf, idOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+import { alone, open } from './ports-setup.ts'
 
 /** What a store does: it takes tasks, claims and settles one, is asked, and cancels. */
 async function lives(store: ReturnType<typeof redisStore>): Promise<void> {
@@ -20,13 +21,10 @@ async function lives(store: ReturnType<typeof redisStore>): Promise<void> {
 }
 
 async function setup(binary?: string, ...rights: readonly string[]) {
-  const server = await startServer(binary === undefined ? {} : { binary })
-  onTestFinished(() => server.end())
+  const server = await alone(binary === undefined ? {} : { binary })
   await server.ask('ACL', 'SETUSER', 'ann', 'on', '>pw', '~*', '&*', '+@all', ...rights)
   const client = new Redis({ port: server.port, username: 'ann', password: 'pw', lazyConnect: true })
-  const store = redisStore({ client, name: 'orders' })
-  onTestFinished(() => store.close())
-  return { server, store }
+  return { server, store: open({ client, name: 'orders' }) }
 }
 
 const callsOf = async (server: RedisServer): Promise<Readonly<Record<'fcall' | 'evalsha', number>>> => {
@@ -48,9 +46,7 @@ test.each(programs)(
     expect(await librariesOf(server)).toEqual([expect.stringMatching(/^redrive_[0-9a-f]{16}$/)])
     await server.ask('FUNCTION', 'FLUSH')
     await lives(store)
-    const other = redisStore({ client: new Redis(server.port, { lazyConnect: true }), name: 'other' })
-    onTestFinished(() => other.close())
-    await lives(other)
+    await lives(open({ client: new Redis(server.port, { lazyConnect: true }), name: 'other' }))
     expect(await librariesOf(server)).toHaveLength(1)
     expect((await callsOf(server)).evalsha).toBe(0)
   },
@@ -86,9 +82,8 @@ test('a call that fails half way leaves nothing of it to the next', async () => 
   await store.enqueue([newTask(1)])
   const orders = '{redrive:orders}:o'
   await server.ask('SET', orders, 'of other code')
-  await expect(store.enqueue([newTask(2), newTask(3, { orderKey: 'one' })])).rejects.toMatchObject({
-    code: 'STORAGE_UNAVAILABLE',
-  })
+  const failed = store.enqueue([newTask(2), newTask(3, { orderKey: 'one' })])
+  await expect(failed).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
   await server.ask('DEL', orders)
   await store.enqueue([newTask(4)])
   expect((await store.counts()).pending).toBe(2)

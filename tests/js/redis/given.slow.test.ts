@@ -90,12 +90,8 @@ describe('what is given', () => {
       'a queue of BullMQ',
       () => {
         const connection = quiet(new Redis({ lazyConnect: true, maxRetriesPerRequest: null }))
-        const queue = new Queue('q', { connection, skipWaitingForReady: true })
-        queue.on('error', () => {})
-        onTestFinished(() => {
-          connection.disconnect()
-        })
-        return queue
+        onTestFinished(() => connection.disconnect())
+        return quiet(new Queue('q', { connection, skipWaitingForReady: true }))
       },
       /got an object of class Queue of BullMQ: give its client$/,
     ],

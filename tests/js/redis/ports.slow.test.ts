@@ -3,13 +3,14 @@ import { Buffer } from 'node:buffer'
 import { Cluster, Redis } from 'ioredis'
 import { Redis as Valkey } from 'iovalkey'
 import { createClient, createCluster, createSentinel } from 'redis'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { PortError, type RedisPort } from '../../../js/stores/redis/port.ts'
 import { isWhole, type RedisCluster, type RedisServer, startCluster, startSentinels } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { testIn } from '../test-in.ts'
 import { alone, CHANNEL, KEY, portTo, quiet, subscribe } from './ports-setup.ts'
 
+const bytes = (...words: readonly string[]) => words.map((word) => Buffer.from(word))
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
 
 interface Bed {
@@ -71,19 +72,24 @@ const beds: Record<string, (connects?: boolean) => Promise<Bed>> = {
 }
 
 /** Until it has not only a process, but connections. */
-const answers = (port: RedisPort) =>
-  eventually(() =>
-    port.call('GET', [KEY], KEY).then(
-      () => true,
-      () => false,
-    ),
-  ).toBe(true)
+const answers = (port: RedisPort) => eventually(() => failure(port.call('GET', [KEY], KEY))).toBeUndefined()
 
 const failure = (work: Promise<unknown>) =>
   work.then(
     () => undefined,
     (error: unknown) => error,
   )
+/** What it hears, from now on. */
+async function hearing(port: RedisPort): Promise<readonly string[]> {
+  const heard: string[] = []
+  await subscribe(port, (message) => heard.push(`${message}`))
+  return heard
+}
+const hearsAgain = (port: RedisPort, heard: readonly string[]) =>
+  eventually(async () => {
+    await failure(port.call('SPUBLISH', [CHANNEL, 'again'], CHANNEL))
+    return heard
+  }).toContain('again')
 const connectionsOf = async (server: RedisServer) =>
   `${await server.ask('CLIENT', 'LIST', 'TYPE', 'normal')}`.split('\n').filter((line) => line.includes('name=redrive '))
 
@@ -103,13 +109,10 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
   test('values are as servers of every version give them', async ({ client }) => {
     const port = portTo(client)
     await port.call('HSET', [KEY, 'field', 'ä'], KEY)
-    expect(await port.call('HGETALL', [KEY], KEY)).toEqual([Buffer.from('field'), Buffer.from('ä')])
+    expect(await port.call('HGETALL', [KEY], KEY)).toEqual(bytes('field', 'ä'))
     await port.call('DEL', [KEY], KEY)
     await port.call('ZADD', [KEY, '1.5', 'member'], KEY)
-    expect(await port.call('ZRANGE', [KEY, '0', '-1', 'WITHSCORES'], KEY)).toEqual([
-      Buffer.from('member'),
-      Buffer.from('1.5'),
-    ])
+    expect(await port.call('ZRANGE', [KEY, '0', '-1', 'WITHSCORES'], KEY)).toEqual(bytes('member', '1.5'))
     expect(await port.call('INFO', ['server'], KEY)).toBeInstanceOf(Buffer)
   })
 
@@ -130,10 +133,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
 
   test('a command goes to the node of the key, whether it names the key or not', async ({ client, server }) => {
     const port = portTo(client)
-    expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual([
-      Buffer.from('port'),
-      Buffer.from(`${server.port}`),
-    ])
+    expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual(bytes('port', `${server.port}`))
     await port.call('SET', [KEY, 'there'], KEY)
     expect(await server.ask('GET', KEY)).toBe('there')
   })
@@ -193,22 +193,16 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
 
   test('tells of each new connection but the first, and hears again', async ({ client, server }) => {
     const port = portTo(client)
-    let again = 0
-    const end = port.onReconnect(() => {
-      again += 1
-    })
-    const heard: string[] = []
-    await subscribe(port, (message) => heard.push(`${message}`))
+    const again = vi.fn()
+    const end = port.onReconnect(again)
+    const heard = await hearing(port)
     await answers(port)
-    const before = again
+    const before = again.mock.calls.length
     await server.kill()
     await server.start()
     await answers(port)
-    await eventually(() => again).toBeGreaterThan(before)
-    await eventually(async () => {
-      await failure(port.call('SPUBLISH', [CHANNEL, 'again'], CHANNEL))
-      return heard
-    }).toContain('again')
+    await eventually(() => again.mock.calls.length).toBeGreaterThan(before)
+    await hearsAgain(port, heard)
     end()
   })
 
@@ -244,8 +238,7 @@ describe.each(Object.entries(beds))('%s', (_, bed) => {
 describe('by sentinels', () => {
   const kinds: Record<string, (bed: Awaited<ReturnType<typeof startSentinels>>) => Promise<unknown>> = {
     async 'node-redis'({ name, sentinels }) {
-      const client = quiet(createSentinel({ name, sentinelRootNodes: sentinels.map(({ address }) => address) }))
-      return client
+      return quiet(createSentinel({ name, sentinelRootNodes: sentinels.map(({ address }) => address) }))
     },
     async ioredis({ name, sentinels }) {
       return quiet(new Redis({ name, sentinels: sentinels.map(({ address }) => address), lazyConnect: true }))
@@ -255,31 +248,22 @@ describe('by sentinels', () => {
     const bed = await startSentinels()
     onTestFinished(() => bed.end())
     const port = portTo(await make(bed))
-    let again = 0
-    port.onReconnect(() => {
-      again += 1
-    })
-    const heard: string[] = []
-    await subscribe(port, (message) => heard.push(`${message}`))
+    const again = vi.fn()
+    port.onReconnect(again)
+    const heard = await hearing(port)
     await port.call('SET', [KEY, ALL_BYTES], KEY)
     expect(await port.call('GET', [KEY], KEY)).toEqual(ALL_BYTES)
     await eventually(() => bed.replica.ask('STRLEN', KEY)).toBe(256)
-    const before = again
+    const before = again.mock.calls.length
     bed.primary.freeze()
     const lost = failure(port.call('INCR', ['{redrive:ports}:count'], KEY))
     await new Promise((resolve) => setTimeout(resolve, 50))
     await bed.primary.kill()
     expect(await lost).toMatchObject({ code: 'CONNECTION_LOST' })
     await answers(port)
-    expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual([
-      Buffer.from('port'),
-      Buffer.from(`${bed.replica.port}`),
-    ])
+    expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual(bytes('port', `${bed.replica.port}`))
     expect(await bed.replica.ask('GET', '{redrive:ports}:count')).toBeNull()
-    expect(again).toBeGreaterThan(before)
-    await eventually(async () => {
-      await failure(port.call('SPUBLISH', [CHANNEL, 'again'], CHANNEL))
-      return heard
-    }).toContain('again')
+    expect(again.mock.calls.length).toBeGreaterThan(before)
+    await hearsAgain(port, heard)
   })
 })

@@ -8,24 +8,20 @@ import type { TaskStore } from '../../../js/api/store.ts'
 import { COMMANDS } from '../../../js/stores/redis/scripts.ts'
 import { type RedisStoreOptions, redisStore } from '../../../js/stores/redis.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { type RedisServer, type ServerOptions, startReplicated, startServer } from '../../redis/servers.ts'
+import { type RedisServer, type ServerOptions, startReplicated } from '../../redis/servers.ts'
 import { claimOf, newTask, SUCCEEDED, settlementOf, TERMS } from '../store-contract/kit.ts'
 import { testIn } from '../test-in.ts'
+import { alone, open } from './ports-setup.ts'
+
+const STEP = { owner: 'ann', settle: [], renew: [], claim: claimOf({ limit: 1 }) }
 
 type Given = Partial<Omit<RedisStoreOptions, 'client'>>
 
-async function serverWith(options: ServerOptions = {}): Promise<RedisServer> {
-  const server = await startServer(options)
-  onTestFinished(() => server.end())
-  return server
-}
-
-const test = testIn(serverWith)
+const test = testIn(() => alone())
 
 function storeOn(server: Pick<RedisServer, 'port'>, given: Given = {}): { store: TaskStore; told: string[] } {
   const client = new Redis(server.port, { lazyConnect: true })
-  const store = redisStore({ client, name: 'orders', ...given })
-  onTestFinished(() => store.close())
+  const store = open({ client, name: 'orders', ...given })
   const told: string[] = []
   const { capacity = 10_000 } = given
   store.configure?.({ ...TERMS, capacity }, (code, words) => told.push(`${code}: ${words}`))
@@ -62,14 +58,10 @@ test.for([
 })
 
 test('S1 a server that may evict tasks is refused before the first, and named with its setting', async () => {
-  const server = await serverWith({ maxmemoryPolicy: 'allkeys-lru' })
+  const server = await alone({ maxmemoryPolicy: 'allkeys-lru' })
   const { store } = storeOn(server)
-  await refuses(
-    store.enqueue([newTask(1)]),
-    'STORAGE_UNSAFE',
-    'maxmemory-policy is allkeys-lru',
-    'set it to noeviction',
-  )
+  const words = ['maxmemory-policy is allkeys-lru', 'set it to noeviction']
+  await refuses(store.enqueue([newTask(1)]), 'STORAGE_UNSAFE', ...words)
   expect(await server.ask('DBSIZE')).toBe(0)
   const { store: cache, told } = storeOn(server, { allowEviction: true })
   expect(await cache.enqueue([newTask(1)])).toMatchObject([{ outcome: 'stored' }])
@@ -78,7 +70,7 @@ test('S1 a server that may evict tasks is refused before the first, and named wi
 
 test('S1 how much survives is what the server says, from its first answer on', async () => {
   const promised = async (options: ServerOptions, given: Given = {}) => {
-    const { store, told } = storeOn(await serverWith(options), given)
+    const { store, told } = storeOn(await alone(options), given)
     await store.counts()
     return [store.durability, told.length]
   }
@@ -88,8 +80,7 @@ test('S1 how much survives is what the server says, from its first answer on', a
 })
 
 test('S1 an enqueue waits for as many replicas as it was asked to, and rejects where they do not answer', async () => {
-  const { primary, replica, end } = await replicated()
-  onTestFinished(end)
+  const { primary, replica } = await replicated()
   const { store } = storeOn(primary, { replicas: 1, ackTimeoutMs: 30_000 })
   expect(await store.enqueue([newTask(1)])).toMatchObject([{ outcome: 'stored' }])
   expect(store.durability).toBe('replicated')
@@ -102,16 +93,17 @@ test('S1 an enqueue waits for as many replicas as it was asked to, and rejects w
 
 async function replicated() {
   const made = await startReplicated()
-  return { primary: made.primary, replica: made.replica, end: () => made.end() }
+  onTestFinished(() => made.end())
+  return made
 }
 
 test('fsync is refused where the server keeps no append-only file', async () => {
-  const { store } = storeOn(await serverWith(), { fsync: true })
+  const { store } = storeOn(await alone(), { fsync: true })
   await refuses(store.enqueue([newTask(1)]), 'STORAGE_UNAVAILABLE', 'set appendonly yes')
 })
 
 test('fsync is refused where the server cannot be asked for it', async () => {
-  const server = await serverWith({ appendonly: true })
+  const server = await alone({ appendonly: true })
   const { redis_version: version = '' } = await server.info('server')
   const { store } = storeOn(server, { fsync: true })
   if (!/^7\.[01]\./.test(version)) {
@@ -123,20 +115,15 @@ test('fsync is refused where the server cannot be asked for it', async () => {
 })
 
 test('a replica takes no task, and its store says what it is', async () => {
-  const { replica, end } = await replicated()
-  onTestFinished(end)
+  const { replica } = await replicated()
   const { store } = storeOn(replica)
   await refuses(store.enqueue([newTask(1)]), 'STORAGE_UNAVAILABLE', 'the server is a replica')
 })
 
 test('S20 a store of a later version is left alone', async (server) => {
   // the layout comes first
-  await server.ask(
-    'EVAL',
-    "redis.call('SET', KEYS[1], struct.pack('>d', 5) .. string.rep('\\0', 200))",
-    1,
-    '{redrive:orders}:m',
-  )
+  const newer = "redis.call('SET', KEYS[1], struct.pack('>d', 5) .. string.rep('\\0', 200))"
+  await server.ask('EVAL', newer, 1, '{redrive:orders}:m')
   const { store } = storeOn(server)
   for (const work of [() => store.enqueue([newTask(1)]), () => store.counts(), () => store.purgeAll()]) {
     await refuses(work(), 'STORAGE_NEWER', "the store 'orders' in Redis was written by a later version (layout 5)")
@@ -163,25 +150,23 @@ test('S17 a full server refuses tasks as full, and goes on to settle those that 
   await store.enqueue([newTask(1), newTask(2)])
   await server.ask('CONFIG', 'SET', 'maxmemory', '1mb')
   await refuses(store.enqueue([newTask(3)]), 'STORAGE_FULL', 'has reached its maxmemory')
-  const step = { owner: 'ann', settle: [], renew: [], claim: claimOf({ limit: 1 }) }
-  const { claimed } = await store.turn(step)
+  const { claimed } = await store.turn(STEP)
   const settle = claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED))
-  expect((await store.turn({ ...step, settle, claim: null })).settled).toEqual(['applied'])
+  expect((await store.turn({ ...STEP, settle, claim: null })).settled).toEqual(['applied'])
 })
 
 test('S17 on a server whose memory is full what has succeeded gives way to new tasks, of the principal that has most', async () => {
-  const server = await serverWith()
+  const server = await alone()
   const { store } = storeOn(server, { everyone: true })
   store.configure?.({ ...TERMS, retention: { ...TERMS.retention, maxTerminal: 10_000 } })
-  const step = { owner: 'ann', settle: [], renew: [] }
   let last = 0
   const succeed = async (count: number, principal: string) => {
     for (let n = 0; n < count; n += 64) {
       const lane = `https://api.test ${principal}`
       await store.enqueue(Array.from({ length: 64 }, () => newTask(++last, { principal, lane })))
-      const { claimed } = await store.turn({ ...step, claim: claimOf({ limit: 64, total: 64, perLane: 64 }) })
+      const { claimed } = await store.turn({ ...STEP, claim: claimOf({ limit: 64, total: 64, perLane: 64 }) })
       const settle = claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED))
-      await store.turn({ ...step, settle, claim: null })
+      await store.turn({ ...STEP, settle, claim: null })
     }
   }
   await succeed(128, 'ann')
@@ -232,26 +217,25 @@ test('a server that hangs does not hang its callers', async (server) => {
 })
 
 test('S1 a claim may be of more tasks than a command of Lua takes values', { timeout: 120_000 }, async () => {
-  const { store } = storeOn(await serverWith(), { capacity: 1e6 })
+  const { store } = storeOn(await alone(), { capacity: 1e6 })
   const many = 9_000
   for (let from = 0; from < many; from += 1_000) {
     await store.enqueue(Array.from({ length: 1_000 }, (_, i) => newTask(from + i)))
   }
   const claim = claimOf({ limit: many, total: many, perLane: many })
-  const { claimed } = await store.turn({ owner: 'ann', settle: [], renew: [], claim })
+  const { claimed } = await store.turn({ ...STEP, claim })
   expect(claimed.length).toBe(many)
 })
 
 test('S4 tokens of a server that has taken over leap past those that may have been lost', async () => {
-  const server = await serverWith({ appendonly: true, appendfsync: 'always' })
+  const server = await alone({ appendonly: true, appendfsync: 'always' })
   const { store } = storeOn(server)
   await store.enqueue([newTask(1), newTask(2)])
-  const step = { owner: 'ann', settle: [], renew: [], claim: claimOf({ limit: 1 }) }
-  const [first] = (await store.turn(step)).claimed
+  const [first] = (await store.turn(STEP)).claimed
   await server.restart()
   let second: typeof first
   for (const until = Date.now() + 10_000; !second && Date.now() < until; ) {
-    ;[second] = await store.turn(step).then(
+    ;[second] = await store.turn(STEP).then(
       ({ claimed }) => claimed,
       () => [],
     )
@@ -264,17 +248,17 @@ test('S4 of two servers that have lost each other’s tokens neither gives one o
   timeout: 60_000,
 }, async () => {
   const soon = ['--repl-diskless-sync-delay', '0']
-  const old = await serverWith({ args: soon })
+  const old = await alone({ args: soon })
   const { store } = storeOn(old)
   await store.enqueue(Array.from({ length: 20 }, (_, i) => newTask(i)))
   const tokens = async (from: TaskStore) => {
     const claim = claimOf({ limit: 4, total: 20, perLane: 20 })
-    const { claimed } = await from.turn({ owner: 'ann', settle: [], renew: [], claim })
+    const { claimed } = await from.turn({ ...STEP, claim })
     return claimed.map(({ lease }) => lease.token)
   }
   const before = await tokens(store)
   // the history of the one changes as it is copied, and that of the copy as it takes over: both leap, from the same token
-  const next = await serverWith({ args: ['--replicaof', `127.0.0.1 ${old.port}`, ...soon] })
+  const next = await alone({ args: ['--replicaof', `127.0.0.1 ${old.port}`, ...soon] })
   await eventually(async () => (await next.info('replication')).master_link_status).toBe('up')
   await next.ask('REPLICAOF', 'NO', 'ONE')
   const lost = await tokens(store)

@@ -1,12 +1,12 @@
 // The registry and the pauses in Redis: what is lost on the way, what is waited for, and what they cost.
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Hint, TaskStore } from '../../../js/api/store.ts'
-import { redisStore } from '../../../js/stores/redis.ts'
-import { startReplicated, startServer } from '../../redis/servers.ts'
+import type { Hint } from '../../../js/api/store.ts'
+import { startReplicated } from '../../redis/servers.ts'
 import { type CallFault, SyncPort, syncConnection } from '../../redis/sync-port.ts'
 import { eventually } from '../eventually.ts'
 import { claimOf, idOf, newTask } from '../store-contract/kit.ts'
+import { alone, open } from './ports-setup.ts'
 
 let stores = 0
 
@@ -19,8 +19,7 @@ async function lossy(name = `settings-${++stores}`) {
     next = undefined
     return fault
   }
-  const store = redisStore({ client: new SyncPort(await syncConnection(), { called }), name })
-  onTestFinished(() => store.close())
+  const store = open({ client: new SyncPort(await syncConnection(), { called }), name })
   await store.counts()
   // the library is known to the server from now on
   await store.registry?.write('warm', name)
@@ -82,9 +81,13 @@ test('a pause whose answer is lost holds, and once lifted is there no more', asy
 test('names that are those of the store’s own fields, or hold signs of patterns, are names as any other', async () => {
   const { registry } = await lossy()
   for (const name of ['v', 'e', 'ev', '%a', 'a b', 'é']) expect(await registry.write(name, name, 0)).toBe('written')
-  expect((await registry.read({ prefix: 'v' })).entries?.map(({ value }) => value)).toEqual(['v'])
-  expect((await registry.read({ prefix: '%' })).entries?.map(({ value }) => value)).toEqual(['%a'])
-  expect((await registry.read({ prefix: 'é' })).entries?.map(({ value }) => value)).toEqual(['é'])
+  for (const [prefix, name] of [
+    ['v', 'v'],
+    ['%', '%a'],
+    ['é', 'é'],
+  ] as const) {
+    expect((await registry.read({ prefix })).entries?.map(({ value }) => value)).toEqual([name])
+  }
 })
 
 test('S7 principals are told apart whatever they are called: a scope is never a part of another', async () => {
@@ -106,33 +109,22 @@ test('S7 principals are told apart whatever they are called: a scope is never a 
 test('S1 a write and a pause wait for the replicas that an enqueue waits for', async () => {
   const { primary, replica, end } = await startReplicated()
   onTestFinished(end)
-  const storeOf = (ackTimeoutMs: number): TaskStore => {
-    const client = new Redis(primary.port, { lazyConnect: true })
-    const store = redisStore({ client, subscriber: null, replicas: 1, ackTimeoutMs })
-    onTestFinished(() => store.close())
-    return store
-  }
+  const storeOf = (ackTimeoutMs: number) =>
+    open({ client: new Redis(primary.port, { lazyConnect: true }), subscriber: null, replicas: 1, ackTimeoutMs })
   const store = storeOf(30_000)
   expect(await store.registry?.write('a', 1)).toBe('written')
   await store.pauses?.put({ id: 'p', at: 0 })
   await replica.kill()
   const hasty = storeOf(100)
   for (const work of [hasty.registry?.write('a', 2), hasty.pauses?.put({ id: 'q', at: 0 }), hasty.pauses?.lift('p')]) {
-    await expect(work).rejects.toMatchObject({
-      code: 'STORAGE_UNAVAILABLE',
-      message: expect.stringContaining('0 of 1 replicas'),
-    })
+    const message = expect.stringContaining('0 of 1 replicas')
+    await expect(work).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', message })
   }
 })
 
 test('L1 another process hears that a pause was lifted, or that one in its place holds less', async () => {
-  const server = await startServer()
-  onTestFinished(() => server.end())
-  const storeOf = (): TaskStore => {
-    const store = redisStore({ client: new Redis(server.port, { lazyConnect: true }) })
-    onTestFinished(() => store.close())
-    return store
-  }
+  const server = await alone()
+  const storeOf = () => open({ client: new Redis(server.port, { lazyConnect: true }) })
   const [here, there] = [storeOf(), storeOf()]
   const heard: Hint['kind'][] = []
   there.subscribe?.(({ kind }) => heard.push(kind))
@@ -146,10 +138,8 @@ test('L1 another process hears that a pause was lifted, or that one in its place
 })
 
 test('a look at the registry where nothing has changed reads one field, and a claim without pauses none of them', async () => {
-  const server = await startServer()
-  onTestFinished(() => server.end())
-  const store = redisStore({ client: new Redis(server.port, { lazyConnect: true }), subscriber: null })
-  onTestFinished(() => store.close())
+  const server = await alone()
+  const store = open({ client: new Redis(server.port, { lazyConnect: true }), subscriber: null })
   const { registry, pauses } = store
   await store.enqueue([newTask(1)])
   await registry?.write('a', 'x'.repeat(1_000))
@@ -178,12 +168,7 @@ test('a look at the registry where nothing has changed reads one field, and a cl
 })
 
 test('its clock is the server’s, wherever that of the process stands, and tasks are due by it', async () => {
-  const store = redisStore({
-    client: new SyncPort(await syncConnection()),
-    name: `settings-${++stores}`,
-    everyone: true,
-  })
-  onTestFinished(() => store.close())
+  const store = open({ client: new SyncPort(await syncConnection()), name: `settings-${++stores}`, everyone: true })
   const from = Date.now()
   const real = Date.now.bind(Date)
   const clock = vi.spyOn(Date, 'now')

@@ -1,29 +1,10 @@
 // A cluster moves the slot of a store to another node, key by key, while calls come in: each is done whole on one node, or says why not.
-import { Cluster } from 'ioredis'
-import { createCluster } from 'redis'
 import { expect, onTestFinished, test } from 'vitest'
-import { redisStore } from '../../../js/stores/redis.ts'
 import { type RedisServer, startCluster } from '../../redis/servers.ts'
 import { claimOf, newTask, TERMS } from '../store-contract/kit.ts'
+import { CLUSTER_CLIENTS, open } from './ports-setup.ts'
 
 const LONG_MS = 120_000
-
-const clients: readonly (readonly [string, (nodes: readonly RedisServer[]) => unknown])[] = [
-  [
-    'node-redis',
-    (nodes) => {
-      const rootNodes = nodes.map(({ address }) => ({ socket: address }))
-      return createCluster({ rootNodes }).on('error', () => {})
-    },
-  ],
-  [
-    'ioredis',
-    (nodes) => {
-      const addresses = nodes.map(({ address }) => address)
-      return new Cluster(addresses, { lazyConnect: true }).on('error', () => {})
-    },
-  ],
-]
 
 /** A slot on its way from one node to another. */
 class Move {
@@ -62,14 +43,13 @@ class Move {
   }
 }
 
-test.each(clients)(
+test.each(CLUSTER_CLIENTS)(
   'S1 nothing is lost while the slot of a store moves, with %s',
   { timeout: LONG_MS },
   async (_, of) => {
     const cluster = await startCluster()
     onTestFinished(() => cluster.end())
-    const store = redisStore({ client: of(cluster.nodes), name: 'orders' })
-    onTestFinished(() => store.close())
+    const store = open({ client: of(cluster.nodes), name: 'orders' })
     store.configure?.(TERMS, () => {})
     await store.enqueue(Array.from({ length: 20 }, (_, i) => newTask(i)))
 
@@ -80,14 +60,8 @@ test.each(clients)(
     await move.begin()
     expect(await move.keys(4)).toBe(4)
     // its keys are on two nodes: no script can have them all
-    const refused = await store.enqueue([newTask(100)]).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
-    expect(refused).toMatchObject({
-      code: 'STORAGE_UNAVAILABLE',
-      message: expect.stringMatching(/'orders' in Redis: the slot of the store is being moved/),
-    })
+    const message = expect.stringMatching(/'orders' in Redis: the slot of the store is being moved/)
+    await expect(store.enqueue([newTask(100)])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', message })
     const asked = store.enqueue([newTask(101)])
     while ((await move.keys(100)) > 0);
     await move.end()

@@ -2,7 +2,10 @@
 
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { outcomeOf } from '../../../js/call/attempt.ts'
+import { isOwnError } from '../../../js/call/own-error.ts'
+import { OUTCOME_NETWORK_ERROR } from '../../../js/core/codes.ts'
 import type { RefusalRule } from '../../../js/service/guard.ts'
 import type { Lookup } from '../../../js/service/names.ts'
 import { makeTransport, type SendingTransport, type TransportOptions } from '../../../js/service/transport.ts'
@@ -11,6 +14,8 @@ export const NAME = 'api.example.com'
 
 export interface Listener {
   readonly port: number
+  /** By the name that a transport here finds it by. */
+  readonly url: string
   readonly accepted: number
   readonly open: number
   /** Bytes that were read on all of them; those of HTTP servers are not counted. */
@@ -30,8 +35,10 @@ async function listening(server: Server, host: string, port: number, count: { by
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => server.close(resolve))
   })
+  const { port: own } = server.address() as AddressInfo
   return {
-    port: (server.address() as AddressInfo).port,
+    port: own,
+    url: `http://${NAME}:${own}`,
     get accepted() {
       return accepted
     },
@@ -103,6 +110,18 @@ export function sending(port: number, options: TransportOptions = {}): Sending {
   })
   onTestFinished(() => transport.close())
   return { ...transport, rules }
+}
+
+export const caught = (work: Promise<unknown>): Promise<unknown> => work.catch((thrown: unknown) => thrown)
+
+/** The error that it has to fail with, which a queue takes for one of the network. */
+export async function networkErrorOf(work: Promise<unknown>): Promise<unknown> {
+  const error = await work.then(
+    () => expect.unreachable('it has to fail'),
+    (thrown: unknown) => thrown,
+  )
+  expect(outcomeOf(error, false, isOwnError(error))).toBe(OUTCOME_NETWORK_ERROR)
+  return error
 }
 
 /** The arguments of a replay: `callOf` in js/durable/record.ts. */

@@ -6,14 +6,14 @@ import type { Dispatcher } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../../js/call/attempt.ts'
 import { isOwnError } from '../../../js/call/own-error.ts'
-import { OUTCOME_NETWORK_ERROR, OUTCOME_TIMED_OUT } from '../../../js/core/codes.ts'
+import { OUTCOME_TIMED_OUT } from '../../../js/core/codes.ts'
 import { errorText } from '../../../js/platform/error-text.ts'
 import { exchange } from '../../../js/service/exchange.ts'
 import type { TransportOptions } from '../../../js/service/transport.ts'
 import { fakeClock } from '../../../js/testing.ts'
 import { eventually } from '../eventually.ts'
 import { watch } from '../setup.ts'
-import { NAME, replay, resolver, saying, sending, serveRaw } from './sending.ts'
+import { caught, NAME, networkErrorOf, replay, resolver, saying, sending, serveRaw } from './sending.ts'
 
 /** The outcome that a queue gives to an attempt that failed so. */
 const outcome = (error: unknown) => outcomeOf(error, false, isOwnError(error))
@@ -21,7 +21,7 @@ const outcome = (error: unknown) => outcomeOf(error, false, isOwnError(error))
 const to = async (talk: (socket: Socket, read: string) => void, options: TransportOptions = {}) => {
   const server = await serveRaw(talk)
   const { send } = sending(server.port, options)
-  return { server, send: (init: RequestInit = {}) => send(null, `http://${NAME}:${server.port}/x`, replay(init)) }
+  return { server, send: (init: RequestInit = {}) => send(null, `${server.url}/x`, replay(init)) }
 }
 
 /** Writes for as long as the socket takes it, as fast as it takes it. */
@@ -42,21 +42,13 @@ describe('headers', () => {
     expect((await send()).headers.get('x')).toHaveLength(16_000)
   })
 
-  test.each([
-    ['one that is longer', saying(padded(17_000))],
-    ['one without an end', endlessly('HTTP/1.1 200 OK\r\nx: ', 'a'.repeat(4_096))],
-    ['many', endlessly('HTTP/1.1 200 OK\r\n', `${'x: y\r\n'.repeat(500)}`)],
-    ['a name without an end', endlessly('HTTP/1.1 200 OK\r\n', 'a'.repeat(4_096))],
-    ['many, of an interim answer', endlessly('HTTP/1.1 103 Hints\r\n', 'x: y\r\n'.repeat(500))],
-  ])('%s: the attempt fails as one of the network, and the connection ends', async (_, talk) => {
-    const { server, send } = await to(talk)
-    const error = await send().catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ code: 'UND_ERR_HEADERS_OVERFLOW' })
-    expect(outcome(error)).toBe(OUTCOME_NETWORK_ERROR)
-    await eventually(() => server.open).toBe(0)
-  })
-
-  test.each([
+  const overflow = { code: 'UND_ERR_HEADERS_OVERFLOW' }
+  test.each<[what: string, talk: Parameters<typeof to>[0], like?: object]>([
+    ['one that is longer', saying(padded(17_000)), overflow],
+    ['one without an end', endlessly('HTTP/1.1 200 OK\r\nx: ', 'a'.repeat(4_096)), overflow],
+    ['many', endlessly('HTTP/1.1 200 OK\r\n', 'x: y\r\n'.repeat(500)), overflow],
+    ['a name without an end', endlessly('HTTP/1.1 200 OK\r\n', 'a'.repeat(4_096)), overflow],
+    ['many, of an interim answer', endlessly('HTTP/1.1 103 Hints\r\n', 'x: y\r\n'.repeat(500)), overflow],
     ['interim answers without an end', endlessly('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10))],
     ['a status line without an end', endlessly('HTTP/1.1 200 ', 'a'.repeat(4_096))],
     ['no HTTP', endlessly('', 'SSH-2.0-OpenSSH_9.2\r\n')],
@@ -68,12 +60,12 @@ describe('headers', () => {
     ['NUL in a value', saying('HTTP/1.1 200 OK\r\nx: a\0b\r\ncontent-length: 0\r\n\r\n')],
     ['nothing', (socket: Socket) => socket.end()],
     ['a reset', (socket: Socket) => socket.resetAndDestroy()],
-  ])('%s: the attempt fails as one of the network, and the connection ends', async (_, talk) => {
+  ])('%s: the attempt fails as one of the network, and the connection ends', async (_, talk, like = {}) => {
     const { server, send } = await to(talk)
-    const error = await send({ signal: AbortSignal.timeout(20_000) }).catch((thrown: unknown) => thrown)
+    const error = await networkErrorOf(send({ signal: AbortSignal.timeout(20_000) }))
     expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject(like)
     expect(error).not.toMatchObject({ name: 'TimeoutError' })
-    expect(outcome(error)).toBe(OUTCOME_NETWORK_ERROR)
     await eventually(() => server.open).toBe(0)
   })
 
@@ -168,10 +160,8 @@ describe('a connection', () => {
     const clock = fakeClock()
     const dialled: Socket[] = []
     const dial = () => {
-      // never connected
-      const socket = new Socket()
-      dialled.push(socket)
-      return socket
+      dialled.push(new Socket()) // never connected
+      return dialled[0] as Socket
     }
     const { send } = sending(80, { clock, dial })
     const sent = watch(send(null, `http://${NAME}:80/`, replay()))
@@ -204,10 +194,9 @@ describe('a connection', () => {
   ])('that is refused by the host at %s is an error of the network, which names no address', async (_, addresses) => {
     const { port } = await serveRaw(() => {}, '127.0.0.1')
     const { send } = sending(port, { lookup: resolver(addresses) })
-    const error = await send(null, `http://${NAME}:${port}/`, replay()).catch((thrown: unknown) => thrown)
+    const error = await networkErrorOf(send(null, `http://${NAME}:${port}/`, replay()))
     expect(error).toMatchObject({ code: 'ECONNREFUSED' })
     expect(errorText(error)).toBe(`connect ECONNREFUSED ${NAME}:${port}`)
-    expect(outcome(error)).toBe(OUTCOME_NETWORK_ERROR)
   })
 
   test('goes to the next address where the first does not take it', async () => {
@@ -225,17 +214,12 @@ describe('a connection', () => {
     expect(sent.error).toMatchObject({ code: 'NAME_UNRESOLVED', unmade: {} })
   })
 
+  const fails = () => Promise.reject(Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' }))
   test.each([
-    ['a name without addresses', resolver([]), OUTCOME_NETWORK_ERROR],
-    [
-      'a resolver that fails',
-      () => Promise.reject(Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })),
-      OUTCOME_NETWORK_ERROR,
-    ],
-  ])('of %s is an error of the network', async (_, lookup, expected) => {
-    const { send } = sending(80, { lookup })
-    const error = await send(null, `http://${NAME}:80/`, replay()).catch((thrown: unknown) => thrown)
-    expect(outcome(error)).toBe(expected)
+    ['a name without addresses', resolver([])],
+    ['a resolver that fails', fails],
+  ])('of %s is an error of the network', async (_, lookup) => {
+    await networkErrorOf(sending(80, { lookup }).send(null, `http://${NAME}:80/`, replay()))
   })
 
   test('that is silent for long leaves no timer and no listener behind once it is over', async () => {
@@ -261,13 +245,10 @@ test('interim answers are counted', async () => {
 
 test('a request that is aborted before its connection is there writes nothing on it', async () => {
   const handlers: Dispatcher.DispatchHandler[] = []
-  const dispatcher = { dispatch: (_: unknown, handler: Dispatcher.DispatchHandler) => handlers.push(handler) > 0 }
+  const dispatch = (_: unknown, handler: Dispatcher.DispatchHandler) => handlers.push(handler) > 0
   const cuts: Error[] = []
-  const line = {
-    dispatcher: dispatcher as unknown as Dispatcher,
-    free: () => {},
-    cut: (error: Error) => cuts.push(error),
-  }
+  const cut = (error: Error) => cuts.push(error)
+  const line = { dispatcher: { dispatch } as unknown as Dispatcher, free: () => {}, cut }
   const caller = new AbortController()
   const sent = watch(exchange(() => line, new URL('https://a.example'), { signal: caller.signal }, fakeClock()))
   caller.abort()
@@ -281,9 +262,7 @@ test('a request that is aborted before its connection is there writes nothing on
 
 test('an argument that is wrong is a mistake, and no retry mends it', async () => {
   const { send } = await to(() => {})
-  const error = await send({ method: 'A B' }).catch((thrown: unknown) => thrown)
-  expect(isOwnError(error)).toBe(true)
-  expect(
-    isOwnError(await send({ body: new ReadableStream(), method: 'POST' }).catch((thrown: unknown) => thrown)),
-  ).toBe(true)
+  for (const init of [{ method: 'A B' }, { body: new ReadableStream(), method: 'POST' }]) {
+    expect(isOwnError(await caught(send(init)))).toBe(true)
+  }
 })

@@ -14,7 +14,7 @@ const seen = async () => {
     requests.push({ method, url, headers, raw, body: (await bodyOf(request)).toString() })
     response.end('answer')
   })
-  return { requests, server, url: `http://${NAME}:${server.port}` }
+  return { requests, server, url: server.url }
 }
 
 describe('a request', () => {
@@ -61,21 +61,15 @@ describe('a request', () => {
     }
     await sending(server.port).send(null, url, replay({ method: 'POST', body: 'whole', headers }))
     expect(requests[0]?.body).toBe('whole')
-    expect(
-      requests[0]?.raw
-        .filter((_, at) => at % 2 === 0)
-        .map((name) => name.toLowerCase())
-        .sort(),
-    ).toEqual(['accept', 'connection', 'content-length', 'host', 'user-agent', 'x-kept'])
+    const names = requests[0]?.raw.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+    expect(names?.sort()).toEqual(['accept', 'connection', 'content-length', 'host', 'user-agent', 'x-kept'])
     expect(requests[0]?.headers).toMatchObject({ host: `${NAME}:${server.port}`, connection: 'keep-alive' })
   })
 
   test('with a stream is refused before anything is sent', async () => {
     const { requests, server, url } = await seen()
-    const body = new ReadableStream()
-    await expect(sending(server.port).send(null, url, replay({ method: 'POST', body }))).rejects.toThrow(
-      'read it first',
-    )
+    const sent = sending(server.port).send(null, url, replay({ method: 'POST', body: new ReadableStream() }))
+    await expect(sent).rejects.toThrow('read it first')
     expect(requests).toEqual([])
     expect(server.accepted).toBe(0)
   })
@@ -87,7 +81,7 @@ describe('an answer', () => {
       response.writeHead(503, { 'retry-after': '30', 'set-cookie': ['a=1', 'b=2'], 'x-latin': 'caf\u00e9' })
       response.end('secret of the inner network')
     })
-    const response = await sending(server.port).send(null, `http://${NAME}:${server.port}`, replay())
+    const response = await sending(server.port).send(null, server.url, replay())
     expect(response).toMatchObject({ status: 503, ok: false, body: null, type: 'default' })
     expect(response.headers.get('retry-after')).toBe('30')
     expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
@@ -99,7 +93,7 @@ describe('an answer', () => {
     'of status %i is given as such',
     async (status) => {
       const server = await serveRaw(saying(`HTTP/1.1 ${status} Any\r\ncontent-length: 0\r\nx-a: b\r\n\r\n`))
-      const response = await sending(server.port).send(null, `http://${NAME}:${server.port}`, replay())
+      const response = await sending(server.port).send(null, server.url, replay())
       const copy = response.clone()
       for (const each of [response, copy, copy.clone()]) {
         expect(each.status).toBe(status)
@@ -113,10 +107,10 @@ describe('an answer', () => {
     const server = await serve((_, response) => {
       response.writeHead(status, { location: 'http://169.254.169.254/latest/meta-data' }).end()
     })
-    const response = await sending(server.port).send(null, `http://${NAME}:${server.port}`, replay())
+    const response = await sending(server.port).send(null, server.url, replay())
     expect(response.status).toBe(status)
     expect(response.headers.get('location')).toBe('http://169.254.169.254/latest/meta-data')
-    const refused = sending(server.port).send(null, `http://${NAME}:${server.port}`, replay({ redirect: 'error' }))
+    const refused = sending(server.port).send(null, server.url, replay({ redirect: 'error' }))
     await expect(refused).rejects.toMatchObject({ name: 'TypeError', cause: { message: 'unexpected redirect' } })
     expect(server.accepted).toBe(2)
   })
@@ -124,7 +118,7 @@ describe('an answer', () => {
   test('after interim ones is the last', async () => {
     const interim = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n'
     const server = await serveRaw(saying(`${interim}HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n`))
-    const response = await sending(server.port).send(null, `http://${NAME}:${server.port}`, replay())
+    const response = await sending(server.port).send(null, server.url, replay())
     expect(response.status).toBe(201)
     expect(response.headers.get('link')).toBeNull()
   })
@@ -160,8 +154,7 @@ describe('sockets', () => {
     const tenants = ['acme', 'acme ', '', null, 'null', '=', '=acme']
     for (let round = 0; round < 3; round++) {
       for (const [at, tenant] of tenants.entries()) {
-        const headers = { 'x-tenant': String(at) }
-        await send(tenant, `http://${NAME}:${server.port}`, replay({ headers }))
+        await send(tenant, server.url, replay({ headers: { 'x-tenant': String(at) } }))
       }
     }
     expect([...byPort.values()].map(({ size }) => size)).toEqual(tenants.map(() => 1))
@@ -204,11 +197,10 @@ describe('sockets', () => {
 
   test('are not used any more once the guard is another', async () => {
     const { server, url } = await seen()
-    const { guard, other } = guards(server.port)
-    let current = guard
+    let current = guardOf(server.port)
     const { send } = sending(server.port, { guard: () => current })
     await send(null, url, replay())
-    current = other
+    current = guardOf(server.port)
     await send(null, url, replay())
     expect(server.accepted).toBe(2)
   })
@@ -227,39 +219,31 @@ describe('sockets', () => {
   test('that a server has closed are made again, without a failed request', async () => {
     const server = await serve((_, response) => response.setHeader('connection', 'close').end())
     const { send } = sending(server.port)
-    for (let i = 0; i < 3; i++) expect((await send(null, `http://${NAME}:${server.port}`, replay())).status).toBe(200)
+    for (let i = 0; i < 3; i++) expect((await send(null, server.url, replay())).status).toBe(200)
     expect(server.accepted).toBe(3)
   })
 
   test('are all closed by close, with what is sent on them', async () => {
     const server = await serve(() => {})
     const transport = sending(server.port)
-    const running = watch(transport.send(null, `http://${NAME}:${server.port}`, replay()))
+    const running = watch(transport.send(null, server.url, replay()))
     await eventually(() => server.open).toBe(1)
     await transport.close()
     await eventually(() => running.state).toBe('rejected')
     await eventually(() => server.open).toBe(0)
-    await expect(transport.send(null, `http://${NAME}:${server.port}`, replay())).rejects.toMatchObject({
-      code: 'TRANSPORT_CLOSED',
-    })
+    const late = transport.send(null, server.url, replay())
+    await expect(late).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' })
   })
 })
 
-/** Two guards with the same rules. */
-function guards(port: number) {
-  const options = {
-    allowHttp: true,
-    allowPrivate: ['127.0.0.0/8'],
-    targets: [`:${port}`],
-    lookup: resolver(['127.0.0.1']),
-  }
-  return { guard: makeGuard(options), other: makeGuard(options) }
-}
+/** Each time another, with the same rules. */
+const guardOf = (port: number) =>
+  makeGuard({ allowHttp: true, allowPrivate: ['127.0.0.0/8'], targets: [`:${port}`], lookup: resolver(['127.0.0.1']) })
 
 describe('tenants', () => {
   test('may have guards of their own', async () => {
     const { server, url } = await seen()
-    const { guard } = guards(server.port)
+    const guard = guardOf(server.port)
     const none = makeGuard({ targets: [] })
     const { send } = sending(server.port, { guard: (tenant) => (tenant === 'acme' ? guard : none) })
     expect((await send('acme', url, replay())).status).toBe(200)
@@ -279,9 +263,7 @@ describe('an abort', () => {
   test('while the server is silent rejects with its reason and ends the connection', async () => {
     const server = await serve(() => {})
     const controller = new AbortController()
-    const sent = watch(
-      sending(server.port).send(null, `http://${NAME}:${server.port}`, replay({ signal: controller.signal })),
-    )
+    const sent = watch(sending(server.port).send(null, server.url, replay({ signal: controller.signal })))
     await eventually(() => server.open).toBe(1)
     const reason = new DOMException('too late', 'TimeoutError')
     controller.abort(reason)
@@ -295,7 +277,7 @@ describe('an abort', () => {
     const lookup = () => new Promise<{ address: string }[]>((resolve) => (answer = resolve))
     const controller = new AbortController()
     const { send } = sending(server.port, { lookup })
-    const sent = watch(send(null, `http://${NAME}:${server.port}`, replay({ signal: controller.signal })))
+    const sent = watch(send(null, server.url, replay({ signal: controller.signal })))
     controller.abort()
     await eventually(() => sent.state).toBe('rejected')
     expect(sent.error).toMatchObject({ name: 'AbortError' })
@@ -311,7 +293,7 @@ describe('an abort', () => {
     const server = await serve((_, response) => response.writeHead(200).write('a'))
     const controller = new AbortController()
     const { send } = sending(server.port, { clock: fakeClock() })
-    const response = await send(null, `http://${NAME}:${server.port}`, replay({ signal: controller.signal }))
+    const response = await send(null, server.url, replay({ signal: controller.signal }))
     controller.abort()
     expect(response.status).toBe(200)
     await eventually(() => server.open).toBe(0)
