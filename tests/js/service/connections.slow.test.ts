@@ -1,15 +1,12 @@
 /** A thousand real connections of one peer, and what is left for others. */
 
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../js/service/listeners.ts'
 import { fakeClock } from '../../../js/testing.ts'
 import { eventually } from '../eventually.ts'
-import { folder } from './program.ts'
+import { certificate } from './sending.ts'
 
 const MOST = 1_000
 const ASK = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
@@ -121,7 +118,7 @@ test('where each of many peers has one, that which has been idle for longest goe
 })
 
 test('with TLS a connection that never shakes hands is closed for one that does, and which is kept', async () => {
-  const { key, cert } = selfSigned()
+  const { key, cert } = certificate('IP:127.0.0.1')
   const listener = await listen(async () => new Response('fine'), { host: '127.0.0.1', port: 0, tls: { key, cert } })
   onTestFinished(() => listener.cut())
   const silent = await Promise.all(
@@ -140,13 +137,3 @@ test('with TLS a connection that never shakes hands is closed for one that does,
   }
   await eventually(() => silent.filter(({ closed }) => closed).length).toBe(1)
 })
-
-/** A certificate for 127.0.0.1, which is its own authority. */
-function selfSigned(): { readonly key: string; readonly cert: string } {
-  const path = folder()
-  const [key, cert] = [join(path, 'key.pem'), join(path, 'cert.pem')]
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const about = ['-subj', '/CN=test', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert]
-  execFileSync('openssl', [...made, ...about], { stdio: 'pipe' })
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
-}

@@ -1,7 +1,11 @@
 /** Real servers on loopback, and transports that may reach them by a public name. */
 
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { outcomeOf } from '../../../js/call/attempt.ts'
 import { isOwnError } from '../../../js/call/own-error.ts'
@@ -122,6 +126,18 @@ export async function networkErrorOf(work: Promise<unknown>): Promise<unknown> {
   )
   expect(outcomeOf(error, false, isOwnError(error))).toBe(OUTCOME_NETWORK_ERROR)
   return error
+}
+
+/** A self-signed certificate for the names, which is its own authority. */
+export function certificate(names: string): { readonly key: string; readonly cert: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'redrive-tls-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const about = ['-subj', '/CN=test', '-addext', `subjectAltName=${names}`, '-keyout', key, '-out', cert]
+  execFileSync('openssl', [...made, ...about], { stdio: 'pipe' })
+  const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+  rmSync(folder, { recursive: true })
+  return pair
 }
 
 /** The arguments of a replay: `callOf` in js/durable/record.ts. */

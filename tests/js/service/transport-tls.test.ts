@@ -1,28 +1,12 @@
 /** TLS: the name stays the name, whatever address it leads to, and one tenant's sessions are its own. */
 
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TransportOptions } from '../../../js/service/transport.ts'
 import { eventually } from '../eventually.ts'
-import { caught, NAME, replay, sending, serveRaw } from './sending.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'redrive-tls-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-/** A self-signed certificate for the names, which is its own authority. */
-function certificate(names: string): { readonly key: string; readonly cert: string } {
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const about = ['-subj', '/CN=test', '-addext', `subjectAltName=${names}`, '-keyout', key, '-out', cert]
-  execFileSync('openssl', [...made, ...about], { stdio: 'pipe' })
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
-}
+import { caught, certificate, NAME, replay, sending, serveRaw } from './sending.ts'
 
 const OWN = certificate(`DNS:${NAME},DNS:*.example.com,IP:127.0.0.1`)
 

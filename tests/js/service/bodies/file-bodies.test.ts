@@ -86,9 +86,8 @@ describe('a body', () => {
       throw new Error('its sender left')
     }
     await expect(bodies.put(keyOf(1), broken(), { bytes: 2 })).rejects.toThrow('its sender left')
-    await expect(bodies.put(keyOf(2), parts('x'), { bytes: 2 })).rejects.toThrow(
-      'a body of 1 bytes, of which 2 were announced',
-    )
+    const short = bodies.put(keyOf(2), parts('x'), { bytes: 2 })
+    await expect(short).rejects.toThrow('a body of 1 bytes, of which 2 were announced')
     expect(files()).toEqual([])
   })
 
@@ -155,9 +154,8 @@ describe('a sweep', () => {
     await eventually(() => files()).toEqual([])
     await sweeper.stop()
     writeFileSync(join(cwd, 'file'), '')
-    const broken = sweeperOf(fileBodies(join(cwd, 'file'), clock), { uploadTtlMs: 0 }, clock, (entry) =>
-      log.push(entry),
-    )
+    const none = fileBodies(join(cwd, 'file'), clock)
+    const broken = sweeperOf(none, { uploadTtlMs: 0 }, clock, (entry) => log.push(entry))
     broken.start()
     await broken.stop()
     expect(log.at(-1)).toEqual({ level: 'warn', event: 'bodies_not_swept', message: 'the store of bodies: ENOTDIR' })

@@ -74,11 +74,8 @@ region = eu-west-1
 describe('credentials', () => {
   test('of a profile are those below its name', () => {
     expect(profileIn(INI, 'default')).toEqual({ accessKeyId: 'AKIA1', secretAccessKey: 'secret/1+x=' })
-    expect(profileIn(INI, 'other')).toEqual({
-      accessKeyId: 'AKIA2',
-      secretAccessKey: 'secret2',
-      sessionToken: 'token2',
-    })
+    const other = { accessKeyId: 'AKIA2', secretAccessKey: 'secret2', sessionToken: 'token2' }
+    expect(profileIn(INI, 'other')).toEqual(other)
     expect(profileIn(INI, 'empty')).toBeUndefined()
     expect(profileIn(INI, 'none')).toBeUndefined()
   })
@@ -89,11 +86,8 @@ describe('credentials', () => {
     const secrets = new Secrets({ clock: fakeClock(), cwd })
     const env = { AWS_SHARED_CREDENTIALS_FILE: path, AWS_PROFILE: 'other' }
     const own = { AWS_ACCESS_KEY_ID: 'AKIA3', AWS_SECRET_ACCESS_KEY: 'secret3', AWS_SESSION_TOKEN: 'token3' }
-    expect(await s3Credentials({ ...env, ...own }, secrets)).toEqual({
-      accessKeyId: 'AKIA3',
-      secretAccessKey: 'secret3',
-      sessionToken: 'token3',
-    })
+    const read = { accessKeyId: 'AKIA3', secretAccessKey: 'secret3', sessionToken: 'token3' }
+    expect(await s3Credentials({ ...env, ...own }, secrets)).toEqual(read)
     expect(await s3Credentials(env, secrets)).toMatchObject({ accessKeyId: 'AKIA2' })
     writeFileSync(path, INI.replace('AKIA2', 'AKIA-longer'))
     expect(await s3Credentials(env, secrets)).toMatchObject({ accessKeyId: 'AKIA-longer' })
@@ -102,12 +96,12 @@ describe('credentials', () => {
   test('that are nowhere are told by where they were to be', async () => {
     const cwd = folder({ credentials: INI })
     const secrets = new Secrets({ clock: fakeClock(), cwd })
-    const env = { AWS_SHARED_CREDENTIALS_FILE: join(cwd, 'credentials'), AWS_PROFILE: 'empty' }
-    await expect(s3Credentials(env, secrets)).rejects.toThrow(
-      /credentials: the profile 'empty' has no aws_access_key_id/,
-    )
-    await expect(s3Credentials({ AWS_SHARED_CREDENTIALS_FILE: join(cwd, 'none') }, secrets)).rejects.toThrow(
-      /none: ENOENT/,
-    )
+    for (const [file, says] of [
+      ['credentials', /credentials: the profile 'empty' has no aws_access_key_id/],
+      ['none', /none: ENOENT/],
+    ] as const) {
+      const env = { AWS_SHARED_CREDENTIALS_FILE: join(cwd, file), AWS_PROFILE: 'empty' }
+      await expect(s3Credentials(env, secrets)).rejects.toThrow(says)
+    }
   })
 })
