@@ -53,6 +53,16 @@ function open(name = `ballast-${++names}`): { readonly store: TaskStore; hasBall
   return { store, hasBallast }
 }
 
+/** One that holds tasks and has its ballast, where nothing more can be written. */
+async function openFull(tasks = 1, name?: string) {
+  const full = quota()
+  const { store, hasBallast } = open(name)
+  await store.enqueue(Array.from({ length: tasks }, (_, i) => taskOf(i + 1)))
+  expect(await hasBallast()).toBe(true)
+  full.isFull = true
+  return { full, store, hasBallast }
+}
+
 test('room is kept once a task is held, and not before', async () => {
   const { store, hasBallast } = open()
   await store.turn(claiming(1))
@@ -62,11 +72,7 @@ test('room is kept once a task is held, and not before', async () => {
 })
 
 test('S17 what is held is claimed and settled though nothing can be written', async () => {
-  const full = quota()
-  const { store, hasBallast } = open()
-  await store.enqueue([taskOf(1), taskOf(2)])
-  expect(await hasBallast()).toBe(true)
-  full.isFull = true
+  const { store, hasBallast } = await openFull(2)
   const { claimed } = await store.turn(claiming(2))
   expect(claimed).toHaveLength(2)
   expect(await hasBallast()).toBe(false)
@@ -78,20 +84,12 @@ test.for([
   ['cancel', (store: TaskStore) => store.cancel(taskOf(1).taskId), 'cancelled'],
   ['purge', (store: TaskStore) => store.purgeAll(), 1],
 ] as const)('S17 %s is done though nothing can be written', async ([, act, answer]) => {
-  const full = quota()
-  const { store, hasBallast } = open()
-  await store.enqueue([taskOf(1)])
-  await hasBallast()
-  full.isFull = true
+  const { store } = await openFull()
   expect(await act(store)).toBe(answer)
 })
 
 test('S17 a new task is refused, and the room that is kept is not for it', async () => {
-  const full = quota()
-  const { store, hasBallast } = open()
-  await store.enqueue([taskOf(1)])
-  expect(await hasBallast()).toBe(true)
-  full.isFull = true
+  const { full, store, hasBallast } = await openFull()
   await expect(store.enqueue([taskOf(2)])).rejects.toBeInstanceOf(StorageFullError)
   full.isFull = false
   expect(await hasBallast()).toBe(true)
@@ -99,11 +97,7 @@ test('S17 a new task is refused, and the room that is kept is not for it', async
 })
 
 test('S17 once it is gone a turn says that there is no room, and loses nothing', async () => {
-  const full = quota()
-  const { store, hasBallast } = open()
-  await store.enqueue([taskOf(1)])
-  await hasBallast()
-  full.isFull = true
+  const { full, store } = await openFull()
   await store.cancel(taskOf(1).taskId)
   await store.enqueue([taskOf(2)])
   full.isFull = true
@@ -114,11 +108,7 @@ test('S17 once it is gone a turn says that there is no room, and loses nothing',
 })
 
 test('what was thrown overboard is replaced by the next page that stores something', async () => {
-  const full = quota()
-  const first = open('replaced')
-  await first.store.enqueue([taskOf(1)])
-  await first.hasBallast()
-  full.isFull = true
+  const first = await openFull(1, 'replaced')
   await first.store.cancel(taskOf(1).taskId)
   expect(await first.hasBallast()).toBe(false)
   const second = open('replaced')

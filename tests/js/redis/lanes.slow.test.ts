@@ -3,7 +3,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  type Claim,
   type Lease,
   laneName,
   type OriginLimit,
@@ -20,6 +19,7 @@ import { fakeClock } from '../../../js/testing/clock.ts'
 import { languageLocale } from '../../redis/language-locale.ts'
 import { SyncPort, syncConnection } from '../../redis/sync-port.ts'
 import { claimOf, newTask, releaseIn, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+import { asFarAsAsked } from '../store-contract/world.ts'
 
 const LANES = 1_000
 const STEPS = 60
@@ -126,17 +126,6 @@ async function wholeTurn(store: TaskStore, step: Step): Promise<Turn> {
   return turn
 }
 
-/** What limits keep back need not all be looked at where more is due at once, nor tokens where `total` is reached. */
-function asFarAsAsked(turn: Turn, { nextInMs, blockedByLimit }: Turn, { total }: Claim): Turn {
-  const isFull = turn.blockedByLimit && (turn.counts?.inFlight ?? 0) >= total
-  const isLater = (turn.nextInMs ?? Number.POSITIVE_INFINITY) >= (nextInMs ?? Number.POSITIVE_INFINITY)
-  return {
-    ...turn,
-    ...(nextInMs === 0 && turn.nextInMs === 0 && blockedByLimit && { blockedByLimit }),
-    ...(isFull && isLater && { nextInMs }),
-  }
-}
-
 function pauseOf({ placeOf }: Line, { id, lane, of }: { id: string; lane: number; of: string }): Pause {
   const { origin, principal } = placeOf(lane)
   return {
@@ -164,9 +153,7 @@ return table.concat(said, ', ')`
 
 test.each(LINES)(
   'L4 S7 a thousand lanes are claimed from in the order that the reference gives (everyone: $everyone)',
-  {
-    timeout: 600_000,
-  },
+  { timeout: 600_000 },
   async (line) => {
     const { everyone, placeOf } = line
     const connection = await syncConnection(LOCALE)
@@ -175,13 +162,7 @@ test.each(LINES)(
       const clock = fakeClock()
       const client = new SyncPort(connection)
       const name = `lanes-${everyone}-${++worlds}`
-      const store = redisStore({
-        client,
-        name,
-        clock,
-        capacity: 1e6,
-        ...(everyone && { everyone }),
-      })
+      const store = redisStore({ client, name, clock, capacity: 1e6, ...(everyone && { everyone }) })
       const reference = memoryStore({ clock, capacity: 1e6, ...(everyone && { everyone }) })
       const both = async <T>(act: (each: TaskStore) => Promise<T>): Promise<T> => {
         const wanted = await act(reference)
@@ -232,7 +213,7 @@ test.each(LINES)(
           const turn = await wholeTurn(each, step)
           leases = turn.claimed.map(({ lease }) => lease)
           wanted ??= turn
-          return comparable(isLimited ? asFarAsAsked(turn, wanted, asked) : turn)
+          return comparable(isLimited ? asFarAsAsked(turn, wanted, asked.total) : turn)
         })
         held = leases
         const keys = ['q', 's'].map((letter) => `{redrive:${name}}:${letter}`)

@@ -2,13 +2,14 @@
 // It has to be run where it may mount.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pass } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { RetryQueue } from '../../../js/index.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { fillDisk } from './small-disk.ts'
 
 const TASKS = 60
 let accepted = TASKS
@@ -27,15 +28,7 @@ let isGreedy = false
 /** Another program takes all the room there is, and from now on also what is given back. */
 function fill(): void {
   isGreedy = true
-  const file = openSync(filler, 'a')
-  const block = Buffer.alloc(4096, 1)
-  try {
-    for (;;) writeSync(file, block)
-  } catch {
-    // that was the last of it
-  } finally {
-    closeSync(file)
-  }
+  fillDisk(filler)
 }
 
 /** How many attempts were answered with 200, by their key. */

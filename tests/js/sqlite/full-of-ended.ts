@@ -1,9 +1,9 @@
 // A store on a small disk, to which more tasks come than there is room for, and all of them succeed. One line says what became of them.
 // It has to be run where it may mount.
 import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { fillDisk } from './small-disk.ts'
 import { claimOf, taskOf } from './words.ts'
 
 const [folder = '', way = ''] = process.argv.slice(2)
@@ -32,34 +32,18 @@ async function succeed(count: number, principal: string | null): Promise<number>
     }
     const step = { owner: 'one', settle: [], renew: [] }
     const { claimed } = await store.turn({ ...step, claim: { ...claimOf(64), principal } })
-    const settle = claimed.map(({ lease }) => ({
-      lease,
-      log: { ...log, kind: 'succeeded' },
-      next: { kind: 'succeeded' },
-    }))
+    const [kind, next] = ['succeeded', { kind: 'succeeded' }]
+    const settle = claimed.map(({ lease }) => ({ lease, log: { ...log, kind }, next }))
     await store.turn({ ...step, settle: settle as never, claim: null })
   }
   return refused
-}
-
-/** Another program takes all the room there is. */
-function fill(): void {
-  const file = openSync(join(folder, 'filler'), 'a')
-  const block = Buffer.alloc(4096, 1)
-  try {
-    for (;;) writeSync(file, block)
-  } catch {
-    // that was the last of it
-  } finally {
-    closeSync(file)
-  }
 }
 
 const few = everyone ? await succeed(320, 'ann') : 0
 const bob = everyone ? 'bob' : null
 const refused = [few, await succeed(way.startsWith('filled') ? 6_400 : 16_000, bob)]
 if (way.startsWith('filled')) {
-  fill()
+  fillDisk(join(folder, 'filler'))
   refused.push(await succeed(3_200, bob))
 }
 const { succeeded, purged, pending, inFlight } = await store.counts()

@@ -24,6 +24,17 @@ function inOneOrder<T>(answer: T): T {
   return trimmed ? { ...answer, trimmed: trimmed.toSorted(byId) } : answer
 }
 
+/** What limits keep back need not all be looked at where more is due at once, nor tokens where `total` is reached. */
+export function asFarAsAsked(turn: Turn, { nextInMs, blockedByLimit }: Turn, total: number): Turn {
+  const isFull = turn.blockedByLimit && (turn.counts?.inFlight ?? 0) >= total
+  const isLater = (turn.nextInMs ?? Number.POSITIVE_INFINITY) >= (nextInMs ?? Number.POSITIVE_INFINITY)
+  return {
+    ...turn,
+    ...(nextInMs === 0 && turn.nextInMs === 0 && blockedByLimit && { blockedByLimit }),
+    ...(isFull && isLater && { nextInMs }),
+  }
+}
+
 export class World {
   readonly clock: FakeClock
   readonly store: TaskStore
@@ -69,14 +80,7 @@ export class World {
     return this.step(async (store) => {
       const turn = await act(store)
       if (store === this.reference || !isLimited || !wanted) wanted = turn
-      const { nextInMs, blockedByLimit } = wanted
-      const isFull = (turn.counts?.inFlight ?? 0) >= (claim?.total ?? 0)
-      const isLater = (turn.nextInMs ?? Number.POSITIVE_INFINITY) >= (nextInMs ?? Number.POSITIVE_INFINITY)
-      return {
-        ...turn,
-        ...(nextInMs === 0 && turn.nextInMs === 0 && blockedByLimit && { blockedByLimit }),
-        ...(isFull && turn.blockedByLimit && isLater && { nextInMs }),
-      }
+      return asFarAsAsked(turn, wanted, claim?.total ?? 0)
     })
   }
 
