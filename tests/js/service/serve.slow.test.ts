@@ -337,15 +337,10 @@ test('more than one are for Redis', async () => {
 test('credentials and keys are read from files of their own, again on SIGHUP, and what there is is said by name', async () => {
   const { origin, url, seen } = await target()
   const tokens = [{ sha256: sha256('rd_a'), tenant: 'acme', scopes: ['tasks:write', 'tasks:read'] }]
-  const credential = (name: string) => ({
-    ...{
-      api: {
-        origins: [origin],
-        tenants: ['acme'],
-        headers: { authorization: { from: `env:${name}`, prefix: 'Bearer ' } },
-      },
-    },
-  })
+  const credential = (name: string) => {
+    const headers = { authorization: { from: `env:${name}`, prefix: 'Bearer ' } }
+    return { api: { origins: [origin], tenants: ['acme'], headers } }
+  }
   const cwd = folder({
     'tokens.json': tokens,
     'credentials.json': credential('ONE'),
