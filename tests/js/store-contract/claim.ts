@@ -261,8 +261,7 @@ export function claimRules(open: Open): void {
   })
 
   test('S19 the end of one that is behind changes nothing for the first', async () => {
-    await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o' })
-    const held = await lease()
+    const held = await lease({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o' })
     await store.cancel(idOf(2))
     expect(await get(idOf(1))).toMatchObject({ status: 'IN_FLIGHT', dueAt: null })
     await settle(held, { kind: 'release', delayMs: 0, refund: true, park: true })

@@ -62,8 +62,7 @@ export function controlRules(open: Open): void {
   })
 
   test.for([retryIn(0), NOT_RETRYABLE, releaseIn(0)])('S8 one in flight is cancelled by %o', async (next) => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     expect([await store.cancel(idOf(1)), await store.cancel(idOf(1), 'vetoed')]).toEqual(['requested', 'requested'])
     expect((await get(idOf(1))).status).toBe('IN_FLIGHT')
     expect((await turn({ renew: [held] })).renewed).toEqual(['cancelled'])
@@ -73,16 +72,14 @@ export function controlRules(open: Open): void {
   })
 
   test('S4 one in flight whose end was asked for still succeeds', async () => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     await store.cancel(idOf(1))
     expect(await settle(held, SUCCEEDED)).toBe('applied')
     expect((await get(idOf(1))).status).toBe('SUCCEEDED')
   })
 
   test('one in flight whose end was asked for is cancelled when its lease runs out, and that is final', async () => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     await store.cancel(idOf(1))
     pass(LEASE_MS)
     expect((await turn()).ended).toMatchObject([{ taskId: idOf(1), status: 'CANCELLED' }])
@@ -104,8 +101,7 @@ export function controlRules(open: Open): void {
   })
 
   test('a redriven task is not parked, and no server asked it to wait', async () => {
-    await add({ orderKey: 'o' })
-    await settle(await lease(), releaseIn(0, { park: true, serverMs: 9_000 }))
+    await settle(await lease({ orderKey: 'o' }), releaseIn(0, { park: true, serverMs: 9_000 }))
     await store.cancel(idOf(1), 'vetoed')
     expect((await get(idOf(1))).parked).toBe(false)
     await store.redrive(['nobody', idOf(1)], back)
@@ -245,8 +241,7 @@ export function controlRules(open: Open): void {
   })
 
   test('S9 unpark keeps what a server asked for', async () => {
-    await add({})
-    await settle(await lease(), releaseIn(0, { park: true, serverMs: 2_000 }))
+    await settle(await lease({}), releaseIn(0, { park: true, serverMs: 2_000 }))
     expect(await store.unpark?.({ principal: null })).toBe(1)
     expect((await get(idOf(1))).dueAt).toBe(clock.now() + 2_000)
   })

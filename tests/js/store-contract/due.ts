@@ -17,8 +17,7 @@ export function dueRules(open: Open): void {
   })
 
   test('no wait that a server asked for gets shorter, and one may get longer', async () => {
-    await add({})
-    await settle(await lease(), retryIn(2_000, { serverMs: 2_000 }))
+    await settle(await lease({}), retryIn(2_000, { serverMs: 2_000 }))
     const answeredAt = clock.now()
     pass(500)
     expect(await store.due?.([idOf(1)], 0)).toEqual(['due'])
@@ -31,8 +30,7 @@ export function dueRules(open: Open): void {
   })
 
   test('a parked task goes on, and is not parked any more', async () => {
-    await add({})
-    await settle(await lease(), releaseIn(0, { park: true }))
+    await settle(await lease({}), releaseIn(0, { park: true }))
     expect(await store.due?.([idOf(1)], 300)).toEqual(['due'])
     expect((await get(idOf(1))).parked).toBe(false)
     expect(await store.unpark?.({})).toBe(store.unpark && 0)
@@ -41,8 +39,7 @@ export function dueRules(open: Open): void {
   })
 
   test('S19 a task behind others of its order keeps its place, and is due as asked once it is its turn', async () => {
-    await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o', dueInMs: 60_000 })
-    const first = await lease()
+    const first = await lease({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o', dueInMs: 60_000 })
     expect(await store.due?.([idOf(2), idOf(3)], 1_000)).toEqual(['due', 'due'])
     expect([(await get(idOf(2))).dueAt, (await get(idOf(3))).dueAt]).toEqual([null, null])
     const askedAt = clock.now()

@@ -116,9 +116,8 @@ export function enqueueRules(open: Open): void {
   })
 
   test('S17 a full store refuses the new one and keeps the others', async () => {
-    const { add, enqueue, store, lease } = await setup(open, { capacity: 2 })
-    await add({}, { dueInMs: 1_000 })
-    const first = await lease()
+    const { enqueue, store, lease } = await setup(open, { capacity: 2 })
+    const first = await lease({}, { dueInMs: 1_000 })
     expect(await enqueue(newTask(9))).toEqual({ taskId: idOf(9), outcome: 'full' })
     expect(await store.counts()).toEqual({ ...ZERO, pending: 1, inFlight: 1 })
     await store.cancel(idOf(2))

@@ -28,14 +28,12 @@ export function historyRules(open: Open): void {
   })
 
   test('what never left before the enqueue comes first', async () => {
-    await add({ log: [logOf(idOf(1), UNSENT)] })
-    await settle(await lease(), retryIn(0))
+    await settle(await lease({ log: [logOf(idOf(1), UNSENT)] }), retryIn(0))
     expect(await historyOf(store)).toEqual([logOf(idOf(1), UNSENT), logOf(idOf(1))])
   })
 
   test('a settlement that does not count leaves no line', async () => {
-    await add({})
-    const stale = await lease()
+    const stale = await lease({})
     await settle(stale, releaseIn(0), { log: UNSENT })
     await settle(stale, releaseIn(0), { log: UNSENT })
     pass(LEASE_MS)
@@ -72,8 +70,7 @@ export function historyRules(open: Open): void {
   })
 
   test('L2 a lease that ran out leaves a line: nobody knows how that attempt ended', async () => {
-    await add({})
-    await lease()
+    await lease({})
     pass(LEASE_MS)
     await turn()
     expect(await historyOf(store)).toMatchObject([{ kind: 'lost', attemptNumber: 1, startedAt: clock.now() }])
@@ -83,8 +80,7 @@ export function historyRules(open: Open): void {
   })
 
   test('a dead letter that goes back says so, between its old attempts and the new ones', async () => {
-    await add({})
-    await settle(await lease(), NOT_RETRYABLE, { log: { kind: 'exhausted', data: { reason: 'not_retryable' } } })
+    await settle(await lease({}), NOT_RETRYABLE, { log: { kind: 'exhausted', data: { reason: 'not_retryable' } } })
     await store.redrive([idOf(1)], RISK)
     await settle(await lease(), retryIn(0), { log: { kind: 'retry' } })
     const history = await historyOf(store)
@@ -107,8 +103,7 @@ export function historyRules(open: Open): void {
     ['outcome_unknown', { idempotencyKey: null }, false],
     [undefined, {}, true],
   ] as const)('of a lease that ran out and ends its task, too: %s', async ([reason, given, cancels]) => {
-    await add(given)
-    await lease()
+    await lease(given)
     if (cancels) await store.cancel(idOf(1))
     pass(LEASE_MS)
     await turn()
@@ -131,16 +126,14 @@ export function historyRules(open: Open): void {
     ['retry', ['retry', 'cancelled']],
     ['cancelled', ['cancelled']],
   ] as const)('of a cancel in flight once, where its attempt says %s', async ([kind, kinds]) => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     await store.cancel(idOf(1))
     await settle(held, retryIn(0), { log: { kind } })
     expect(kindsOf(await historyOf(store))).toEqual(kinds)
   })
 
   test('it survives a close, and goes with the task', async () => {
-    await add({})
-    await settle(await lease(), releaseIn(0), { log: UNSENT })
+    await settle(await lease({}), releaseIn(0), { log: UNSENT })
     const before = await historyOf(store)
     await store.close()
     expect(await historyOf(store)).toEqual(before)

@@ -97,8 +97,8 @@ export interface Kit {
   enqueue(task: NewTask, lease?: Parameters<TaskStore['enqueue']>[1]): Promise<Enqueued>
   turn(step?: Partial<Step>): Promise<Turn>
   claim(given?: Partial<Claim>, owner?: string): Promise<Turn['claimed']>
-  /** Claims what must be the only one that is due. */
-  lease(): Promise<Lease>
+  /** Claims what must be the only one that is due, once these were added. */
+  lease(...given: readonly Wanted[]): Promise<Lease>
   /** As `claim`, of which the first two must be due. */
   two(...given: Parameters<Kit['claim']>): Promise<[ClaimedTask, ClaimedTask]>
   settle(lease: Lease, next: Settlement['next'], rest?: Parameters<typeof settlementOf>[2]): Promise<string | undefined>
@@ -128,7 +128,8 @@ export async function setup(open: Open, terms: Partial<StoreTerms> = {}): Promis
     },
     turn: (step = {}) => store.turn({ owner: 'runner', settle: [], renew: [], claim: null, ...step }),
     claim: async (given, owner = 'runner') => (await kit.turn({ owner, claim: claimOf(given) })).claimed,
-    async lease() {
+    async lease(...given) {
+      if (given.length > 0) await kit.add(...given)
       const claimed = await kit.claim()
       const [first] = claimed
       if (!first || claimed.length > 1) throw new Error(`${claimed.length} tasks were due`)
@@ -178,7 +179,7 @@ export function kitFor(open: Open, terms: Partial<StoreTerms> = {}): Kit {
     enqueue: (...given) => kit.enqueue(...given),
     turn: (step) => kit.turn(step),
     claim: (...given) => kit.claim(...given),
-    lease: () => kit.lease(),
+    lease: (...given) => kit.lease(...given),
     two: (...given) => kit.two(...given),
     settle: (...given) => kit.settle(...given),
     get: (taskId) => kit.get(taskId),

@@ -87,8 +87,7 @@ export function pauseRules(open: Open, everyone?: Open, pair?: Pair): void {
   })
 
   test('what is in flight ends, and waits then as all else does', async () => {
-    await add({}, { dueInMs: 10 })
-    const held = await lease()
+    const held = await lease({}, { dueInMs: 10 })
     await pauses.put(pauseOf({ origin: ORIGIN }))
     const renewed = await turn({ renew: [{ ...held, forMs: 5_000 }], claim: claimOf() })
     expect([renewed.renewed, renewed.nextInMs]).toEqual([['renewed'], 5_000])

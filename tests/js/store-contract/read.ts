@@ -98,8 +98,7 @@ export function readRules(open: Open): void {
   })
 
   test('S1 nothing is lost by closing, and the next call opens again', async () => {
-    await add({ body: new Uint8Array([7]) }, { dueInMs: 500 })
-    const held = await lease()
+    const held = await lease({ body: new Uint8Array([7]) }, { dueInMs: 500 })
     const before = [await store.list({ limit: 9 }), await store.counts()]
     await store.close()
     expect([await store.list({ limit: 9 }), await store.counts()]).toEqual(before)
@@ -113,8 +112,7 @@ export function readRules(open: Open): void {
 
   test('attempts are logged in order, the last hundred, and not what never left', async () => {
     const total = LOG_LENGTH + 5
-    await add({ policy: PATIENT, log: logsUpTo(BEFORE) })
-    await settle(await lease(), releaseIn(0), { log: UNSENT })
+    await settle(await lease({ policy: PATIENT, log: logsUpTo(BEFORE) }), releaseIn(0), { log: UNSENT })
     for (let attemptNumber = BEFORE + 1; attemptNumber <= total; attemptNumber++) {
       await settle(await lease(), retryIn(0), { log: { attemptNumber } })
     }

@@ -30,8 +30,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a retry is due after its delay and not before', async () => {
-    await add({})
-    expect(await settle(await lease(), retryIn(1_000))).toBe('applied')
+    expect(await settle(await lease({}), retryIn(1_000))).toBe('applied')
     expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', attemptNumber: 1, previousDelayMs: 1_000, phase: -1 })
     pass(999)
     expect(await claim()).toEqual([])
@@ -67,8 +66,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S14 a settlement twice is one', async () => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     await settle(held, retryIn(1_000))
     const before = [await get(idOf(1)), await store.attempts(idOf(1), { limit: 9 })]
     expect(await settle(held, retryIn(5))).toBe('repeated')
@@ -76,8 +74,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a stale failure changes nothing', async () => {
-    await add({})
-    const stale = await lease()
+    const stale = await lease({})
     pass(LEASE_MS)
     await lease()
     const before = [await get(idOf(1)), await store.attempts(idOf(1), { limit: 9 })]
@@ -89,8 +86,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a failure of a lease that was taken back is stale too', async () => {
-    await add({})
-    const stale = await lease()
+    const stale = await lease({})
     pass(LEASE_MS)
     await turn()
     expect(await settle(stale, NOT_RETRYABLE)).toBe('stale')
@@ -98,8 +94,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a late success wins, whoever has the task by now', async () => {
-    await add({})
-    const late = await lease()
+    const late = await lease({})
     pass(LEASE_MS)
     const held = await lease()
     expect(await settle(late, SUCCEEDED)).toBe('applied')
@@ -110,8 +105,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a late success wins over a dead letter', async () => {
-    await add({ body: new Uint8Array(4) })
-    const late = await lease()
+    const late = await lease({ body: new Uint8Array(4) })
     pass(LEASE_MS)
     await settle(await lease(), NOT_RETRYABLE)
     expect(await settle(late, SUCCEEDED)).toBe('applied')
@@ -120,8 +114,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S4 a lease that ran out and was not taken back is still held', async () => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     pass(LEASE_MS + 1)
     expect((await turn({ renew: [held] })).renewed).toEqual(['renewed'])
     pass(LEASE_MS)
@@ -129,8 +122,7 @@ export function settleRules(open: Open): void {
   })
 
   test('a renewed lease holds for so long from now', async () => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     pass(20_000)
     expect(await turn({ renew: [held] })).toMatchObject({ renewed: ['renewed'], nextInMs: LEASE_MS })
     pass(LEASE_MS - 1)
@@ -141,16 +133,14 @@ export function settleRules(open: Open): void {
   })
 
   test('what is not here is gone, and lost', async () => {
-    await add({})
-    const held = await lease()
+    const held = await lease({})
     await store.purgeAll()
     const said = await turn({ settle: [settlementOf(held, SUCCEEDED)], renew: [held] })
     expect(said).toMatchObject({ settled: ['gone'], renewed: ['lost'] })
   })
 
   test('L2 an expired lease is taken up by whoever asks, and the attempt counts', async () => {
-    await add({})
-    await lease()
+    await lease({})
     pass(LEASE_MS)
     expect((await claim({}, 'another'))[0]?.task).toMatchObject({ taskId: idOf(1), attemptNumber: 2 })
   })
@@ -183,8 +173,7 @@ export function settleRules(open: Open): void {
     ['its deadline has passed', { deadlineInMs: LEASE_MS - 1 }],
     ['it may not be repeated', { idempotencyKey: null }],
   ] as const)('S8 an expired lease ends the task where %s', async ([, given]) => {
-    await add(given)
-    await lease()
+    await lease(given)
     pass(LEASE_MS)
     const { ended, claimed } = await turn({ claim: claimOf() })
     expect(ended).toEqual([await get(idOf(1))])
@@ -193,15 +182,13 @@ export function settleRules(open: Open): void {
   })
 
   test.for([{ method: 'PUT' }, { idempotent: true }])('without a key, %o may be repeated', async (given) => {
-    await add({ idempotencyKey: null, ...given })
-    await lease()
+    await lease({ idempotencyKey: null, ...given })
     pass(LEASE_MS)
     expect((await lease()).taskId).toBe(idOf(1))
   })
 
   test('a refunded attempt is not counted, up to twenty times, and one made offline is none of them', async () => {
-    await add({ policy: { policyId: 'default', maxAttempts: 3 } })
-    await settle(await lease(), releaseIn(0, { offline: true }))
+    await settle(await lease({ policy: { policyId: 'default', maxAttempts: 3 } }), releaseIn(0, { offline: true }))
     for (let refunds = 1; refunds <= MOST_REFUNDS; refunds++) {
       await settle(await lease(), releaseIn(0), { log: UNSENT })
       expect(await get(idOf(1))).toMatchObject({ attemptNumber: 0, refunds, status: 'PENDING' })
@@ -213,14 +200,12 @@ export function settleRules(open: Open): void {
   })
 
   test('a release without refund counts', async () => {
-    await add({ previousDelayMs: 7 })
-    await settle(await lease(), releaseIn(1_000, { refund: false }))
+    await settle(await lease({ previousDelayMs: 7 }), releaseIn(1_000, { refund: false }))
     expect(await get(idOf(1))).toMatchObject({ attemptNumber: 1, refunds: 0, previousDelayMs: 7 })
   })
 
   test('a parked task has no due time', async () => {
-    await add({ deadlineInMs: Number.POSITIVE_INFINITY })
-    await settle(await lease(), releaseIn(0, { park: true }))
+    await settle(await lease({ deadlineInMs: Number.POSITIVE_INFINITY }), releaseIn(0, { park: true }))
     expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', parked: true, dueAt: null })
     pass(86_400_000)
     expect(await claim()).toEqual([])
@@ -228,8 +213,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a lane that a server asked to wait is held, and never for less than it was', async () => {
-    await add({}, { dueInMs: 1 })
-    await settle(await lease(), retryIn(0), { holdLaneForMs: 5_000 })
+    await settle(await lease({}, { dueInMs: 1 }), retryIn(0), { holdLaneForMs: 5_000 })
     const { lanes } = await turn()
     expect(lanes).toMatchObject([{ heldForMs: 5_000, nextInMs: 5_000, pending: 2 }])
     pass(4_999)
@@ -262,8 +246,7 @@ export function settleRules(open: Open): void {
   })
 
   test('S9 a lane is held before anything is claimed in it, and after what has ended in it', async () => {
-    await add({}, { dueInMs: 1 })
-    const held = await lease()
+    const held = await lease({}, { dueInMs: 1 })
     const { claimed, settled, lanes } = await turn({
       settle: [settlementOf(held, retryIn(0), { holdLaneForMs: 1_000 })],
       hold: [
@@ -284,8 +267,7 @@ export function settleRules(open: Open): void {
   })
 
   test('L4 a held lane does not delay another', async () => {
-    await add({})
-    await settle(await lease(), retryIn(0), { holdLaneForMs: 60_000 })
+    await settle(await lease({}), retryIn(0), { holdLaneForMs: 60_000 })
     await add({ origin: 'https://other.test' })
     expect((await claim()).map(({ task }) => task.taskId)).toEqual([idOf(2)])
   })

@@ -80,8 +80,7 @@ export function unreportedRules(open: Open): void {
   )
 
   test('S4 a late success of a dead letter is an end of its own, to be told too', async () => {
-    await kit.add({ ...tells, policy: { policyId: 'one', maxAttempts: 1 } })
-    const lease = await kit.lease()
+    const lease = await kit.lease({ ...tells, policy: { policyId: 'one', maxAttempts: 1 } })
     kit.pass(LEASE_MS)
     await kit.turn()
     const [dead] = await tellAll(kit)
