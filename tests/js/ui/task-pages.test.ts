@@ -6,6 +6,14 @@ import { idOf, shelf, taskOf } from './inspector-setup.ts'
 
 const numbers = (pages: TaskPages): number[] => pages.tasks.map(({ taskId }) => Number.parseInt(taskId.slice(-12), 16))
 
+/** Pages of a shelf, of which so many are loaded. */
+async function loaded(count: number, tasks: number, order?: 'rising' | 'falling') {
+  const all = shelf(tasks, order)
+  const pages = new TaskPages(all.ask, {})
+  for (let i = 0; i < count; i++) await pages.more()
+  return { all, pages }
+}
+
 test('loads page after page, and knows when all are there', async () => {
   const { ask, limits } = shelf(450)
   const pages = new TaskPages(ask, {})
@@ -30,9 +38,7 @@ test('two that ask for more at once get two pages, and no task twice', async () 
 })
 
 test('a refresh asks for the pages in view alone, and tells what has changed', async () => {
-  const all = shelf(1_000)
-  const pages = new TaskPages(all.ask, {})
-  for (let i = 0; i < 5; i++) await pages.more()
+  const { all, pages } = await loaded(5, 1_000)
   all.limits.length = 0
   all.tasks[10] = taskOf(10, { attemptNumber: 2 })
   all.tasks[700] = taskOf(700, { attemptNumber: 2 })
@@ -43,18 +49,14 @@ test('a refresh asks for the pages in view alone, and tells what has changed', a
 })
 
 test('tasks that have left a page leave no gap and no double', async () => {
-  const all = shelf(500)
-  const pages = new TaskPages(all.ask, {})
-  for (let i = 0; i < 3; i++) await pages.more()
+  const { all, pages } = await loaded(3, 500)
   all.tasks = all.tasks.filter((_, n) => n % 2 === 1)
   await pages.refresh(0, 500)
   expect(numbers(pages)).toEqual(Array.from({ length: 250 }, (_, n) => 2 * n + 1))
 })
 
 test('a task that comes back where a page has become empty is found', async () => {
-  const all = shelf(500)
-  const pages = new TaskPages(all.ask, {})
-  for (let i = 0; i < 3; i++) await pages.more()
+  const { all, pages } = await loaded(3, 500)
   all.tasks = all.tasks.slice(200)
   await pages.refresh(0, 40)
   all.tasks.push(taskOf(7))
@@ -63,19 +65,14 @@ test('a task that comes back where a page has become empty is found', async () =
 })
 
 test('new tasks come to the front where the newest are first, however many', async () => {
-  const all = shelf(500, 'falling')
-  const pages = new TaskPages(all.ask, {})
-  for (let i = 0; i < 3; i++) await pages.more()
+  const { all, pages } = await loaded(3, 500, 'falling')
   for (let n = 500; n < 1_900; n++) all.tasks.push(taskOf(n))
   await pages.refresh(0, 40)
   expect(numbers(pages)).toEqual(Array.from({ length: 1_900 }, (_, n) => 1_899 - n))
 })
 
 test('so many new ones that the known are out of reach: those are loaded again', async () => {
-  const all = shelf(500, 'falling')
-  const pages = new TaskPages(all.ask, {})
-  await pages.more()
-  await pages.more()
+  const { all, pages } = await loaded(2, 500, 'falling')
   for (let n = 500; n < 12_000; n++) all.tasks.push(taskOf(n))
   await pages.refresh(0, 40)
   expect(pages.isWhole).toBe(false)
@@ -104,10 +101,7 @@ test('whatever comes and goes: once all is asked for again, it is what the sourc
         maxLength: 4,
       }),
       async (order, steps) => {
-        const all = shelf(700, order)
-        const pages = new TaskPages(all.ask, {})
-        await pages.more()
-        await pages.more()
+        const { all, pages } = await loaded(2, 700, order)
         let next = 700
         for (const { go, come } of steps) {
           all.tasks = all.tasks.filter((_, n) => n % go !== 0)

@@ -10,7 +10,7 @@ import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import { fakeClock } from '../../../js/testing.ts'
 import { listening } from '../../loopback.ts'
 import { eventually } from '../eventually.ts'
-import { agentOf, queueWith, replyWith, serve, UNHURRIED } from './setup.ts'
+import { agentOf, between, queueWith, replyWith, serve, UNHURRIED } from './setup.ts'
 
 const LONG = 'an order, '.repeat(400_000)
 
@@ -119,9 +119,8 @@ test('an answer that breaks off is the caller’s, from there on', async () => {
 
 test('S22 an abort while the answer is read ends its connection', async () => {
   const endless = withoutEnd(200, 'the beginning')
-  const server = await serve(503, endless.reply)
+  const { server, dispatcher } = await between([503, endless.reply])
   const controller = new AbortController()
-  const dispatcher = agentOf(queueWith())
   const { body } = await request(server.origin, { dispatcher, signal: controller.signal })
   const text = body.text()
   controller.abort(new Error('the user left'))
@@ -130,10 +129,9 @@ test('S22 an abort while the answer is read ends its connection', async () => {
 })
 
 test('an abort while an attempt is under way ends it and its call', async () => {
-  const server = await serve(503, 'silence')
+  const { server, queue, dispatcher } = await between([503, 'silence'])
   const controller = new AbortController()
-  const queue = queueWith()
-  const answer = request(server.origin, { dispatcher: agentOf(queue), signal: controller.signal })
+  const answer = request(server.origin, { dispatcher, signal: controller.signal })
   answer.catch(() => {})
   await eventually(() => server.seen.length).toBe(2)
   controller.abort(new Error('the user left'))
@@ -143,26 +141,23 @@ test('an abort while an attempt is under way ends it and its call', async () => 
 })
 
 test('what is aborted before it was sent is not sent', async () => {
-  const server = await serve()
-  const dispatcher = agentOf(queueWith())
+  const { server, dispatcher } = await between([])
   const signal = AbortSignal.abort(new Error('the user left'))
   await expect(request(server.origin, { dispatcher, signal })).rejects.toThrow('the user left')
   expect(server.seen).toEqual([])
 })
 
 test('headersTimeout of a request limits each attempt, with undici’s own error', async () => {
-  const server = await serve('silence', 'silence')
-  const queue = queueWith({ policy: { maxAttempts: 2 } })
-  const answer = request(server.origin, { dispatcher: agentOf(queue), headersTimeout: 20 })
+  const { server, dispatcher } = await between(['silence', 'silence'], { policy: { maxAttempts: 2 } })
+  const answer = request(server.origin, { dispatcher, headersTimeout: 20 })
   await expect(answer).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' })
   expect(server.seen).toHaveLength(2)
 })
 
 test('attemptTimeoutMs limits each attempt of a request that sets none', async () => {
   const clock = fakeClock()
-  const server = await serve('silence')
-  const queue = queueWith({ clock, policy: { attemptTimeoutMs: 20 } })
-  const answer = request(server.origin, { dispatcher: agentOf(queue) })
+  const { server, dispatcher } = await between(['silence'], { clock, policy: { attemptTimeoutMs: 20 } })
+  const answer = request(server.origin, { dispatcher })
   await eventually(() => server.seen.length).toBe(1)
   await clock.advance(20)
   await eventually(() => clock.advance(1).then(() => server.seen.length)).toBe(2)
@@ -183,8 +178,7 @@ test('interim answers are told, and the last one is the answer', async () => {
 })
 
 test('HEAD, 204 and 304 have no body, and end', async () => {
-  const server = await serve(503, 200, 503, 204, 503, 304)
-  const dispatcher = agentOf(queueWith())
+  const { server, dispatcher } = await between([503, 200, 503, 204, 503, 304])
   const statuses: number[] = []
   for (const method of ['HEAD', 'GET', 'GET'] as const) {
     const { statusCode, body } = await request(server.origin, { method, dispatcher })
@@ -259,9 +253,8 @@ test('a reader that throws ends the request', async () => {
 })
 
 test('a handler with nothing in it is one', async () => {
-  const server = await serve(503)
-  const queue = queueWith()
-  agentOf(queue).dispatch({ origin: server.origin, path: '/', method: 'GET' }, {})
+  const { server, queue, dispatcher } = await between([503])
+  dispatcher.dispatch({ origin: server.origin, path: '/', method: 'GET' }, {})
   await eventually(() => server.seen.length).toBe(2)
   await queue.idle()
 })

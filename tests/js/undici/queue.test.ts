@@ -7,7 +7,7 @@ import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { fakeClock } from '../../../js/testing.ts'
 import { eventually } from '../eventually.ts'
 import { freshPath } from '../sqlite/setup.ts'
-import { agentOf, queueWith, replyWith, serve } from './setup.ts'
+import { agentOf, between, queueWith, replyWith, serve } from './setup.ts'
 
 const POST = { method: 'POST', body: 'an order' } as const
 
@@ -90,24 +90,21 @@ test('credentials are those of the origin, asked for again at each retry', async
 })
 
 test('events tell of a retry, and of the end', async () => {
-  const server = await serve(503)
-  const queue = queueWith()
+  const { server, queue, dispatcher } = await between([503])
   const told: string[] = []
   for (const name of ['queued', 'retry', 'attempt', 'succeeded'] as const) queue.on(name, () => told.push(name))
   const copies: Promise<string>[] = []
   queue.on('succeeded', ({ response }) => {
     if (response) copies.push(response.text())
   })
-  const { body } = await request(server.origin, { dispatcher: agentOf(queue) })
+  const { body } = await request(server.origin, { dispatcher })
   expect(await body.text()).toBe('answer 2')
   expect(told).toEqual(['queued', 'retry', 'attempt', 'succeeded'])
   expect(await Promise.all(copies)).toEqual(['answer 2'])
 })
 
 test('a call that has the key of another, and is the same, shares its task and has a copy of its answer', async () => {
-  const server = await serve(503, 503)
-  const queue = queueWith({ policy: { initialDelayMs: 200, maxDelayMs: 200 } })
-  const dispatcher = agentOf(queue)
+  const { server, queue, dispatcher } = await between([503, 503], { policy: { initialDelayMs: 200, maxDelayMs: 200 } })
   const headers = { 'idempotency-key': 'order-2041' }
   const call = () => request(server.origin, { ...POST, headers, dispatcher }).then(({ body }) => body.text())
   const fetched = () => queue.fetch(server.origin, { ...POST, headers }).then((answer) => answer.text())
@@ -123,9 +120,7 @@ test('sign() sees the bytes, and its headers are sent', async () => {
 })
 
 test('S18 after close() each request is sent once, as without it', async () => {
-  const server = await serve(503, 200)
-  const queue = queueWith()
-  const dispatcher = agentOf(queue)
+  const { server, queue, dispatcher } = await between([503, 200])
   await queue.close()
   expect((await request(server.origin, { ...POST, dispatcher })).statusCode).toBe(503)
   const { statusCode, body } = await request(server.origin, { dispatcher })

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { Agent, type Dispatcher, FormData, interceptors, request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
-import { agentOf, queueWith, replyWith, serve } from './setup.ts'
+import { agentOf, between, queueWith, replyWith, serve } from './setup.ts'
 
 const KEY = /^[\da-f-]{36}$/
 const POST = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'an order' } as const
@@ -37,9 +37,7 @@ test('what an interceptor further in tells the handler arrives, as by undici’s
 })
 
 test('a request that succeeds makes no task and no event', async () => {
-  const server = await serve()
-  const queue = queueWith()
-  const dispatcher = agentOf(queue)
+  const { server, queue, dispatcher } = await between([])
   const { body } = await request(server.origin, { dispatcher })
   expect(await body.text()).toBe('answer 1')
   expect(queue.stats()).toMatchObject({ attempts: 1, firstAttemptSucceeded: 1 })
@@ -55,9 +53,8 @@ test('the last answer is the caller’s, whole, when the policy has no attempt l
 })
 
 test('the last error is the caller’s, with the reason on it', async () => {
-  const server = await serve('lost', 'lost')
-  const queue = queueWith({ policy: { maxAttempts: 2 } })
-  const error = await request(server.origin, { dispatcher: agentOf(queue) }).catch((reason: unknown) => reason)
+  const { server, dispatcher } = await between(['lost', 'lost'], { policy: { maxAttempts: 2 } })
+  const error = await request(server.origin, { dispatcher }).catch((reason: unknown) => reason)
   expect(error).toMatchObject({ code: 'UND_ERR_SOCKET', redrive: { reason: 'max_attempts' } })
   expect(server.seen).toHaveLength(2)
 })
@@ -84,9 +81,7 @@ test('S12 headers that undici does not take fail with its own error, which quote
 })
 
 test('what undici does not take is told in its own words, and sent by none', async () => {
-  const server = await serve()
-  const queue = queueWith()
-  const dispatcher = agentOf(queue)
+  const { server, queue, dispatcher } = await between([])
   await expect(request(server.origin, { dispatcher, headers: ['odd'] })).rejects.toMatchObject({
     code: 'UND_ERR_INVALID_ARG',
   })
@@ -138,12 +133,11 @@ test.each<[what: string, body: () => unknown]>([
     },
   ],
 ])('%s passes through, and is sent once', async (_, body) => {
-  const server = await serve(503)
-  const queue = queueWith()
+  const { server, queue, dispatcher } = await between([503])
   const { statusCode } = await request(server.origin, {
     method: 'PUT',
     body: body() as string,
-    dispatcher: agentOf(queue),
+    dispatcher,
   })
   expect(statusCode).toBe(503)
   expect(server.seen.map(({ key, body: sent }) => [key, sent.includes('an order')])).toEqual([[undefined, true]])
@@ -151,8 +145,7 @@ test.each<[what: string, body: () => unknown]>([
 })
 
 test('an iterable whose length is said is read first, and sent again; one that is longer is refused by undici', async () => {
-  const server = await serve(503)
-  const dispatcher = agentOf(queueWith())
+  const { server, dispatcher } = await between([503])
   const parts = async function* () {
     yield 'an '
     yield Buffer.from('order')
@@ -171,17 +164,15 @@ test('an iterable whose length is said is read first, and sent again; one that i
 })
 
 test('a body above maxBodyBytes is sent once, and that is told', async () => {
-  const server = await serve(503)
-  const queue = queueWith({ maxBodyBytes: 3 })
+  const { server, queue, dispatcher } = await between([503], { maxBodyBytes: 3 })
   const told = new Promise((resolve) => queue.on('degraded', resolve))
-  const { statusCode } = await request(server.origin, { ...POST, dispatcher: agentOf(queue) })
+  const { statusCode } = await request(server.origin, { ...POST, dispatcher })
   expect(statusCode).toBe(503)
   expect(await told).toMatchObject({ code: 'body_too_large' })
 })
 
 test('headers are sent as they were given, in each of their forms', async () => {
-  const server = await serve(503, 200, 503, 200, 503, 200)
-  const dispatcher = agentOf(queueWith())
+  const { server, dispatcher } = await between([503, 200, 503, 200, 503, 200])
   const forms = [
     ['X-One', '1', 'x-two', 'a', 'x-two', 'b'],
     { 'X-One': '1', 'x-two': ['a', 'b'], 'x-none': undefined },
@@ -196,8 +187,7 @@ test('headers are sent as they were given, in each of their forms', async () => 
 })
 
 test('the query that undici is given is sent, and tells two requests of one key apart', async () => {
-  const server = await serve(503, 503)
-  const dispatcher = agentOf(queueWith({ policy: { initialDelayMs: 20, maxDelayMs: 20 } }))
+  const { server, dispatcher } = await between([503, 503], { policy: { initialDelayMs: 20, maxDelayMs: 20 } })
   const headers = { 'idempotency-key': 'k' }
   const both = [1, 2].map((id) =>
     request(server.origin, { ...POST, headers, query: { id, tag: ['a', 'b'] }, dispatcher }),
@@ -209,9 +199,7 @@ test('the query that undici is given is sent, and tells two requests of one key 
 })
 
 test('match takes requests out, and so does undici’s own idempotent: false', async () => {
-  const server = await serve(503, 503)
-  const queue = queueWith()
-  const dispatcher = agentOf(queue, { match: ({ path }) => path !== '/plain' })
+  const { server, queue, dispatcher } = await between([503, 503], {}, { match: ({ path }) => path !== '/plain' })
   const statuses = [
     await request(`${server.origin}/plain`, { dispatcher }),
     await request(`${server.origin}/orders`, { dispatcher, idempotent: false }),
@@ -220,8 +208,7 @@ test('match takes requests out, and so does undici’s own idempotent: false', a
 })
 
 test('a POST without a key is tried again where its caller vouches for it', async () => {
-  const server = await serve(503, 503)
-  const dispatcher = agentOf(queueWith({ idempotency: false, warn: false }))
+  const { server, dispatcher } = await between([503, 503], { idempotency: false, warn: false })
   expect((await request(server.origin, { ...POST, dispatcher })).statusCode).toBe(503)
   expect((await request(server.origin, { ...POST, idempotent: true, dispatcher })).statusCode).toBe(200)
 })

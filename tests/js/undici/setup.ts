@@ -71,3 +71,14 @@ export function agentOf(
   onTestFinished(() => agent.destroy())
   return agent.compose(retryInterceptor(queue, options), ...further)
 }
+
+/** A server that replies so, and a dispatcher through a queue. */
+export async function between(
+  replies: readonly Reply[],
+  options: RetryQueueOptions = {},
+  own: RetryInterceptorOptions = {},
+): Promise<{ readonly server: TestServer; readonly queue: RetryQueue; readonly dispatcher: Dispatcher }> {
+  const server = await serve(...replies)
+  const queue = queueWith(options)
+  return { server, queue, dispatcher: agentOf(queue, own) }
+}

@@ -23,6 +23,10 @@ const upload = ({ ask }: World, raw: Uint8Array<ArrayBuffer> | string, more: { r
   const headers = { 'content-type': 'video/mp4', 'content-length': `${Buffer.byteLength(raw)}` }
   return ask('POST', '/bodies', { raw, headers, ...more })
 }
+const uploaded = async (raw: string) => {
+  const here = await world()
+  return { here, json: (await upload(here, raw)).json }
+}
 
 const put = (more: object) => ({ targetUrl: ORDERS, method: 'PUT', ...more })
 
@@ -40,8 +44,7 @@ describe('an upload', () => {
   })
 
   test('of nothing is a body, too', async () => {
-    const here = await world()
-    const { json } = await upload(here, '')
+    const { json } = await uploaded('')
     expect(json).toMatchObject({ bytes: 0, sha256: sha256('') })
     expect((await here.create(put({ bodyRef: json.bodyRef }))).status).toBe(201)
   })
@@ -64,8 +67,7 @@ describe('an upload', () => {
 
 describe('a task with a reference', () => {
   test('has the body of it, which it shows by the reference', async () => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     const answer = await here.create(put({ bodyRef: json.bodyRef, headers: { 'content-type': 'text/plain' } }))
     expect(answer.status).toBe(201)
     const [ref] = here.bodies.held.keys()
@@ -80,8 +82,7 @@ describe('a task with a reference', () => {
   })
 
   test('may be one of many with the same', async () => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     for (let i = 0; i < 3; i++) expect((await here.create(put({ bodyRef: json.bodyRef }))).status).toBe(201)
     expect(here.bodies.held.size).toBe(1)
   })
@@ -90,8 +91,7 @@ describe('a task with a reference', () => {
     ['another length', (ref: string) => ref.replace('.5.', '.6.'), 201],
     ['another id', (ref: string) => ref.replace(/^\w/, (digit) => (digit === 'f' ? 'e' : 'f')), 422],
   ])('of %s is what it says, if there is a body of that id', async (_, change, status) => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     expect((await here.create(put({ bodyRef: change(String(json.bodyRef)) }))).status).toBe(status)
   })
 
@@ -114,8 +114,7 @@ describe('a task with a reference', () => {
   })
 
   test('is refused where there is no store of bodies, and where that does not answer', async () => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     const task = put({ bodyRef: json.bodyRef })
     expect(typeOf(await (await setup({ sends: false })).create(task))).toBe('body-ref-unknown')
     here.bodies.failing.set('open', 1)
@@ -131,8 +130,7 @@ describe('a task with a reference', () => {
     [{ bodyRef: '../../etc/passwd' }, '#/bodyRef'],
     [{ bodyEncoding: 'base64' }, '#/bodyEncoding'],
   ])('has it as its only body: not with %j', async (more, pointer) => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     const answer = await here.create(put({ bodyRef: json.bodyRef, ...more }))
     expect(refusalOf(answer)).toEqual([422, 'invalid'])
     expect(answer.json.errors).toMatchObject([{ pointer }])
@@ -149,8 +147,7 @@ describe('a task with a reference', () => {
   })
 
   test('is not put off beyond the time for which the body is kept', async () => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     await here.clock.advance(1_000)
     const delayed = (delayMs: number) => here.create(put({ bodyRef: json.bodyRef, delayMs }))
     const refused = await delayed(86_399_000)
@@ -284,8 +281,7 @@ describe('the body of a task', () => {
   })
 
   test('that is its own goes when it will not be sent again, and one that was uploaded stays', async () => {
-    const here = await world()
-    const { json } = await upload(here, 'large')
+    const { here, json } = await uploaded('large')
     const own = await recordOf(here, await here.create(put({ body: 'x'.repeat(2_000) })))
     const shared = await recordOf(here, await here.create(put({ bodyRef: json.bodyRef })))
     const inline = await recordOf(here, await here.create(put({ body: 'x' })))
