@@ -44,7 +44,7 @@ describe('an upload', () => {
   })
 
   test('of nothing is a body, too', async () => {
-    const { json } = await uploaded('')
+    const { here, json } = await uploaded('')
     expect(json).toMatchObject({ bytes: 0, sha256: sha256('') })
     expect((await here.create(put({ bodyRef: json.bodyRef }))).status).toBe(201)
   })
