@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { RECORD_SCHEMA } from '../../../js/api/store.ts'
-import { idOf, idsOf, kitFor, type Open, releaseIn, retryIn, SUCCEEDED } from './kit.ts'
+import { idOf, idsOf, kitFor, type Open, releaseIn, retryIn, SUCCEEDED, testWhere } from './kit.ts'
 
 export function dueRules(open: Open): void {
   const { add, claim, clock, get, lease, pass, settle, store } = kitFor(open)
