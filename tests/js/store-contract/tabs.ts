@@ -80,8 +80,6 @@ export function tabRules(open: Open): void {
   ])(
     'S16 a declaration held up on its way does not replace one made meanwhile: %s',
     async ([_, before, since, now]) => {
-      const { principals } = store
-      if (!principals) return
       await principals.switchTo('bob', at(60_000))
       let declared = { since: before, now: before }
       const late = principals.switchTo('ann', () => declared)
