@@ -17,5 +17,6 @@ export function testIn<T>(make: () => T) {
     <Row>(rows: readonly Row[]) =>
     (title: string, body: (row: Row, world: World) => Done) =>
       test.for(rows)(title, async (row) => body(row, (body.length > 1 ? await make() : undefined) as World))
-  return Object.assign(plain, { for: each, each: test.each })
+  const own = ((rows: readonly unknown[]) => test.each(rows)) as typeof test.each
+  return Object.assign(plain, { for: each, each: own })
 }

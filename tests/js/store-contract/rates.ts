@@ -190,6 +190,7 @@ export function rateRules(open: Open, _pair?: Pair): void {
 
   test('S7 tokens outlive the tasks of a lane, a store that is closed, and a clock that falls back', async () => {
     for (const sharedBy of ['lane', 'origin'] as const) {
+      const kit = await setup(open)
       const claim = limited({ perSecond: 0.1, burst: 2, sharedBy })
       await kit.add(...times(2, ann))
       for (const { lease } of (await look(kit, claim)).claimed) await kit.settle(lease, SUCCEEDED)

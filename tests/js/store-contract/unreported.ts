@@ -68,6 +68,7 @@ export function unreportedRules(open: Open): void {
     'S1 after %s the end of a task that tells is to be told, and no other',
     async ([, end]) => {
       for (const told of [tells, {}]) {
+        const kit = await setup(open)
         await kit.add({ ...told, policy: { policyId: 'one', maxAttempts: 1 }, deadlineInMs: 60_000 })
         expect(await unreportedIn(kit)).toEqual([])
         await end(kit)
