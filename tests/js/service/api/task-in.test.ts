@@ -133,6 +133,25 @@ test.for(REFUSED)('%j is refused as %s', async ([more, type, pointer]) => {
   expect((await store.counts()).pending).toBe(0)
 })
 
+test('no refusal tells a value of the request', async () => {
+  const { create } = await setup({ sends: false })
+  const secret = 'sk_live_51H8xPq2eZvKYlo'
+  const bodies: readonly object[] = [
+    ...[
+      { headers: { authorization: secret } },
+      { headers: { accept: `${secret}\n` } },
+      { tags: { a: secret.repeat(4) } },
+    ],
+    ...[{ method: secret }, { targetUrl: `${ORDERS}?api_key=${secret}` }, { targetUrl: secret }, { body: [secret] }],
+    ...[{ policy: { strategy: secret } }, { orderKey: [secret] }, { deliverAt: secret }],
+    { idempotencyKey: `${secret} x` },
+  ]
+  for (const body of bodies) {
+    const { status, text } = await create(body)
+    expect([body, status, text.includes(secret)]).toEqual([body, 422, false])
+  }
+})
+
 test('a refused target names the rule, and no address', async () => {
   const { create, now } = await setup({ sends: false })
   now.refusal = { rule: 'address', text: 'the target is not public' }
