@@ -3,7 +3,7 @@
 use redrive::breaker::{BreakerRules, Circuit};
 use redrive::budget::BudgetRules;
 use redrive::gates::{Gates, OnStorm};
-use redrive::queue::{Action, Ended, Gate, Limits};
+use redrive::queue::{Action, Ended, Gate, Limits, Verdict};
 use redrive::task::Outcome;
 use redrive::time::Millis;
 use serde_json::Value;
@@ -23,6 +23,19 @@ pub const ENOUGH: u32 = 5;
 
 /// Longer than the breaker stays open the first time, chance included.
 pub const OPEN_AT_MOST: u64 = 5000;
+
+pub type Act = fn(&mut Rig);
+
+/// What has a lane look after its server before its time.
+pub const HASTENS: [(&str, Act); 3] = [
+    ("flush", |rig| {
+        rig.queue.flush(rig.time(), None);
+    }),
+    ("flush of the lane", |rig| {
+        rig.queue.flush(rig.time(), Some(rig.lane));
+    }),
+    ("online", |rig| rig.queue.set_online(rig.time(), true)),
+];
 
 pub fn breaker() -> Gates {
     Gates { breaker: Some(BREAKER), ..Gates::default() }
@@ -79,6 +92,24 @@ impl Rig {
     /// Polls; which attempts start.
     pub fn start(&mut self) -> Vec<u32> {
         self.poll().into_iter().filter_map(start_of).collect()
+    }
+
+    /// Wakes until something starts; which attempts do.
+    pub fn start_next(&mut self) -> Vec<u32> {
+        loop {
+            let started = self.start();
+            if !started.is_empty() {
+                return started;
+            }
+            self.wake();
+        }
+    }
+
+    /// A task whose first attempt has just failed.
+    pub fn failed(&mut self) -> u32 {
+        let slot = self.begun();
+        assert!(matches!(self.answer(slot, 503), Verdict::Retry { .. }));
+        slot
     }
 
     /// Polls; how the breaker of the lane has changed. Nothing may start or end.

@@ -94,12 +94,12 @@ fn heard(row: &Value, by: By) -> Value {
         (By::Own, _) => rig.hear_of(began, &ended),
         (By::First, _) => {
             let slot = rig.admit(|admission| (admission.started, admission.began) = (true, began));
-            rig.queue.settle(rig.time(), slot, &ended);
+            rig.end(slot, &ended);
             rig.queue.cancel(slot);
         }
         (_, slot) => {
             let slot = slot.unwrap();
-            rig.queue.settle(rig.time(), slot, &ended);
+            rig.end(slot, &ended);
             rig.queue.cancel(slot);
         }
     }
@@ -111,7 +111,7 @@ fn heard(row: &Value, by: By) -> Value {
     let ms = |until: Millis| until.minus(rig.time()).get();
     let gate = rig.queue.gate_of_lane(rig.lane, rig.time(), false);
     let dark = if gate.gate == Gate::Offline { ms(gate.until) } else { 0 };
-    let held = rig.queue.held_until(rig.lane, rig.time()).map_or(0, ms);
+    let held = rig.held().map_or(0, ms);
     let first = circuit(&rig);
     rig.queue.set_online(rig.time(), true);
     rig.now += held;

@@ -1,14 +1,10 @@
 //! What a task takes along from lease to lease: it must be judged as one that stays.
 
-use crate::rig::{Rig, ended, retry_after, retry_in, second, setup};
-use redrive::queue::{Admission, Carry, Ended, Next, Past, Verdict, Wait};
-use redrive::task::{Flags, Outcome, Reason};
+use crate::rig::{Rig, credentialed, ended, retry_after, retry_in, second, setup};
+use redrive::queue::{Carry, Ended, Next, Past, Verdict, Wait};
+use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
-
-fn credentialed(admission: &mut Admission) {
-    admission.flags = admission.flags.with(Flags::CREDENTIALED);
-}
 
 fn judge(rig: &mut Rig, slot: u32, ended: &Ended) -> (Verdict, Carry) {
     let Next { verdict, carry, .. } = rig.queue.next(rig.time(), slot, ended);
@@ -175,7 +171,7 @@ fn marks_that_nobody_knows_are_dropped() {
 fn s9_what_a_server_asked_for_is_told_apart_from_the_curve() {
     let mut rig = setup(json!({}));
     for leased in [true, false] {
-        let slot = if leased { rig.adopt() } else { rig.admit(|admission| admission.started = true) };
+        let slot = if leased { rig.adopt() } else { rig.begun() };
         let asked = Ended { server_delay: Some(Millis::new(400)), ..ended(Outcome::Response, 502) };
         let (verdict, carry) = judge(&mut rig, slot, &asked);
         let Verdict::Retry { wait, .. } = verdict else { panic!("{verdict:?}") };

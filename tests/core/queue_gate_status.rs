@@ -1,12 +1,12 @@
 //! The first gate that holds a task; a due task of a store is told the same of its lane, and of the retry budget.
 
-use crate::rig::{NOTHING, Rig, limits, setup, setup_with};
+use crate::rig::{NOTHING, Rig, credentialed, limits, setup, setup_with};
 use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
 use redrive::gates::{Comeback, Gates};
 use redrive::queue::{Action, Gate, GateStatus, Limits};
 use redrive::slots::NONE;
-use redrive::task::{Flags, Outcome};
+use redrive::task::Outcome;
 use redrive::time::Millis;
 use serde_json::json;
 
@@ -98,9 +98,9 @@ fn a_lane_that_was_offline_is_named_while_its_probe_runs() {
 #[test]
 fn a_callers_own_attempt_and_a_parked_task_are_named() {
     let mut rig = setup(json!({}));
-    let own = rig.admit(|admission| admission.started = true);
+    let own = rig.begun();
     assert_eq!(gate(&rig, own), Gate::Started);
-    let parked = rig.admit(|admission| admission.flags = admission.flags.with(Flags::CREDENTIALED));
+    let parked = rig.admit(credentialed);
     for _ in 0..2 {
         rig.starts();
         rig.answer(parked, 401);
@@ -134,8 +134,7 @@ fn what_is_gone_stands_nowhere() {
 #[test]
 fn a_time_is_given_by_the_clock_as_it_is_now() {
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     rig.answer(slot, 503);
     rig.now -= 3_600_000;
     rig.poll();
@@ -187,7 +186,7 @@ fn a_lane_asked_of_a_time_to_come_tells_what_will_hold_it_then() {
 }
 
 #[test]
-fn a_store_is_told_of_an_empty_budget_before_a_task_comes_that_could_not_pay() {
+fn a_store_is_told_of_an_empty_budget_for_retries_that_could_not_pay_and_not_for_first_attempts() {
     let mut rig = setup(json!({}));
     let budget = Some(BudgetRules::new(1.0, 0.0, 0.1));
     rig.queue.set_gates(Gates { budget, ..Gates::default() });
@@ -195,18 +194,9 @@ fn a_store_is_told_of_an_empty_budget_before_a_task_comes_that_could_not_pay() {
     assert!(rig.queue.pays(rig.time(), rig.lane));
     let status = rig.queue.gate_of_lane(rig.lane, rig.time(), true);
     assert_eq!((status.gate, status.until), (Gate::RetryBudget, Rig::at(10_000)));
-    assert_eq!(rig.queue.gate_of_lane(rig.lane, Rig::at(10_000), true).gate, Gate::Ready);
-}
-
-#[test]
-fn first_attempts_of_a_store_are_told_of_no_budget_which_they_do_not_pay() {
-    let mut rig = setup(json!({}));
-    let budget = Some(BudgetRules::new(1.0, 0.0, 0.1));
-    rig.queue.set_gates(Gates { budget, ..Gates::default() });
-    assert!(rig.queue.pays(rig.time(), rig.lane));
-    assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time(), true).gate, Gate::RetryBudget);
     assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time(), false).gate, Gate::Ready);
     assert!(rig.queue.room_for_first(rig.time(), rig.lane) > 0);
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, Rig::at(10_000), true).gate, Gate::Ready);
 }
 
 #[test]
@@ -215,8 +205,7 @@ fn of_those_that_are_due_when_the_breaker_is_half_open_the_probe_alone_is_told_t
     let (after, open) = (Millis::ZERO, Millis::new(5000));
     let breaker = BreakerRules { fair_per_million: 1_000_000, after, open, max_open: open };
     rig.queue.set_gates(Gates { breaker: Some(breaker), ramp: Comeback::OfFew, ..Gates::default() });
-    let failing = rig.add();
-    assert_eq!(rig.starts(), [failing]);
+    let failing = rig.running();
     rig.answer(failing, 503);
     let (younger, last) = (rig.add(), rig.add());
     rig.wait(1000);

@@ -6,7 +6,7 @@ use crate::rig::{NOTHING, Rig, ended, second};
 use redrive::breaker::Circuit;
 use redrive::budget::BudgetRules;
 use redrive::gates::{Gates, OnStorm};
-use redrive::queue::{Action, Gate, Limits, Past, Verdict};
+use redrive::queue::{Action, Gate, Limits, Past};
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
@@ -16,18 +16,11 @@ fn both() -> Gates {
     Gates { budget: Some(BudgetRules::new(1.0, 0.0, 1.0)), ..breaker() }
 }
 
-/// One whose first attempt has just failed.
-fn failed(rig: &mut Rig) -> u32 {
-    let slot = rig.admit(|admission| admission.started = true);
-    assert!(matches!(rig.answer(slot, 503), Verdict::Retry { .. }));
-    slot
-}
-
 #[test]
 fn the_gates_are_asked_in_order_and_the_first_that_is_shut_is_named() {
     let mut rig = gated(both(), Limits { concurrency: 1, per_lane: 1, ..roomy() }, json!({}));
     let other = rig.queue.open_lane();
-    let (slot, spender) = (failed(&mut rig), failed(&mut rig));
+    let (slot, spender) = (rig.failed(), rig.failed());
     rig.queue.hold(rig.time(), rig.lane, Millis::new(3000));
     rig.queue.pause(Some(rig.lane));
     rig.queue.pause(None);
@@ -64,7 +57,7 @@ fn the_gates_are_asked_in_order_and_the_first_that_is_shut_is_named() {
     // Closed again; the probe was free, this one takes the token.
     assert_eq!(rig.start(), [spender]);
     let elsewhere = rig.add_to(other);
-    let next = failed(&mut rig);
+    let next = rig.failed();
     rig.wait(1000);
     assert_eq!(rig.start(), NOTHING);
     assert_eq!((rig.gate(next), rig.gate(elsewhere)), (Gate::LaneLimit, Gate::Limit));
@@ -78,7 +71,7 @@ fn the_gates_are_asked_in_order_and_the_first_that_is_shut_is_named() {
 #[test]
 fn s8_a_task_that_is_too_late_ends_before_any_gate_is_asked_and_takes_no_token() {
     let mut rig = gated(both(), roomy(), json!({}));
-    let slot = failed(&mut rig);
+    let slot = rig.failed();
     let late = rig.admit(|admission| admission.expires_at = Rig::at(500));
     rig.queue.pause(None);
     rig.wait(1001);
@@ -92,7 +85,7 @@ fn s8_a_task_that_is_too_late_ends_before_any_gate_is_asked_and_takes_no_token()
 #[test]
 fn l6_an_empty_budget_puts_a_retry_off_by_its_next_delay_and_does_not_count_it() {
     let mut rig = gated(budget(1.0, 0.5), roomy(), json!({ "maxAttempts": 3 }));
-    let (first, second) = (failed(&mut rig), failed(&mut rig));
+    let (first, second) = (rig.failed(), rig.failed());
     rig.wait(1000);
     assert_eq!(rig.start(), [first]);
     assert_eq!((rig.gate(second), rig.until(second)), (Gate::RetryBudget, Rig::at(2000)));
@@ -111,7 +104,7 @@ fn l6_an_empty_budget_puts_a_retry_off_by_its_next_delay_and_does_not_count_it()
 #[test]
 fn first_attempts_cost_nothing_and_pass_those_that_are_put_off() {
     let mut rig = gated(budget(1.0, 0.1), roomy(), json!({}));
-    let retries = [failed(&mut rig), failed(&mut rig)];
+    let retries = [rig.failed(), rig.failed()];
     rig.wait(1000);
     let enqueued: Vec<u32> = (0..5).map(|_| rig.add()).collect();
     assert_eq!(rig.start(), [&retries[..1], &enqueued].concat());
@@ -121,16 +114,14 @@ fn first_attempts_cost_nothing_and_pass_those_that_are_put_off() {
 fn the_probe_of_a_breaker_is_exempt_from_an_empty_budget() {
     let gates = Gates { budget: Some(BudgetRules::new(1.0, 0.0, 0.0)), ..breaker() };
     let mut rig = gated(gates, roomy(), json!({ "maxAttempts": 9 }));
-    let (slot, other) = (failed(&mut rig), failed(&mut rig));
+    let (slot, other) = (rig.failed(), rig.failed());
     rig.wait(1000);
     assert_eq!(rig.start(), [slot], "the only token there will ever be");
     rig.queue.cancel(other);
     (0..3).for_each(|_| rig.hear(false));
     rig.answer(slot, 503);
     assert_eq!(rig.circuit(), Circuit::Open);
-    while rig.start().is_empty() {
-        rig.wake();
-    }
+    rig.start_next();
     assert_eq!((rig.gate(slot), rig.circuit()), (Gate::InFlight, Circuit::HalfOpen));
     assert_eq!(rig.tokens(), 0.0);
 }
@@ -139,7 +130,7 @@ fn the_probe_of_a_breaker_is_exempt_from_an_empty_budget() {
 fn a_retry_that_was_not_sent_gets_its_token_back_and_a_probe_none() {
     for outcome in [Outcome::Released, Outcome::CredentialsFailed, Outcome::Vetoed] {
         let mut rig = gated(budget(2.0, 0.0), roomy(), json!({}));
-        let slot = failed(&mut rig);
+        let slot = rig.failed();
         rig.wait(1000);
         assert_eq!((rig.start(), rig.tokens()), (vec![slot], 1.0));
         rig.settle(slot, outcome, 0, None);
@@ -148,7 +139,7 @@ fn a_retry_that_was_not_sent_gets_its_token_back_and_a_probe_none() {
     // A probe has paid nothing, though the breaker is closed by the time it ends.
     let gates = Gates { budget: Some(BudgetRules::new(2.0, 0.0, 0.0)), ..breaker() };
     let mut rig = gated(gates, roomy(), json!({ "maxAttempts": 9 }));
-    let (spender, slot) = (failed(&mut rig), failed(&mut rig));
+    let (spender, slot) = (rig.failed(), rig.failed());
     rig.wait(1000);
     assert_eq!(rig.start(), [spender, slot]);
     rig.answer(slot, 503);
@@ -167,7 +158,7 @@ fn a_retry_that_was_not_sent_gets_its_token_back_and_a_probe_none() {
 fn a_success_of_anybody_brings_its_share_back() {
     let gates = Gates { budget: Some(BudgetRules::new(3.0, 0.25, 0.0)), ..Gates::default() };
     let mut rig = gated(gates, roomy(), json!({ "maxAttempts": 9 }));
-    let slots = [failed(&mut rig), failed(&mut rig), failed(&mut rig)];
+    let slots = [rig.failed(), rig.failed(), rig.failed()];
     rig.wait(1000);
     assert_eq!((rig.start(), rig.tokens()), (slots.to_vec(), 0.0));
     rig.answer(slots[0], 200);
@@ -177,7 +168,7 @@ fn a_success_of_anybody_brings_its_share_back() {
     rig.hear(true);
     rig.hear_of(rig.time(), &ended(Outcome::Response, 404));
     assert_eq!(rig.tokens(), 0.5);
-    let call = rig.admit(|admission| admission.started = true);
+    let call = rig.begun();
     rig.answer(call, 204);
     assert_eq!(rig.tokens(), 0.75);
 }
@@ -186,7 +177,7 @@ fn a_success_of_anybody_brings_its_share_back() {
 fn a_put_off_task_waits_no_longer_than_it_may_start_and_ends_if_there_is_no_token_then() {
     let mut rig = gated(budget(1.0, 0.0), roomy(), json!({ "initialDelayMs": 10_000, "maxDelayMs": 10_000 }));
     let (spender, slot) = (
-        failed(&mut rig),
+        rig.failed(),
         rig.admit(|admission| {
             admission.started = true;
             admission.expires_at = Rig::at(15_000);
@@ -200,7 +191,7 @@ fn a_put_off_task_waits_no_longer_than_it_may_start_and_ends_if_there_is_no_toke
     let mut in_time =
         gated(budget(1.0, 0.2), roomy(), json!({ "initialDelayMs": 10_000, "maxDelayMs": 10_000 }));
     let (spender, waiter) = (
-        failed(&mut in_time),
+        in_time.failed(),
         in_time.admit(|admission| {
             admission.started = true;
             admission.expires_at = Rig::at(15_000);
@@ -221,7 +212,7 @@ fn a_put_off_task_waits_no_longer_than_it_may_start_and_ends_if_there_is_no_toke
 fn l1_nobody_is_woken_for_nothing_while_the_budget_is_empty() {
     // Even where the policy would not wait at all.
     let mut rig = gated(budget(1.0, 0.1), roomy(), json!({ "initialDelayMs": 0, "maxAttempts": 9 }));
-    let slots = [failed(&mut rig), failed(&mut rig)];
+    let slots = [rig.failed(), rig.failed()];
     assert_eq!(rig.start(), slots[..1]);
     let mut polls = 0;
     while rig.start().is_empty() {
@@ -237,7 +228,7 @@ fn what_was_put_off_comes_back_by_its_phase_and_its_limits_and_not_at_once() {
     let policy =
         json!({ "strategy": "spread", "initialDelayMs": 1000, "maxDelayMs": 8000, "maxAttempts": 9 });
     let mut rig = gated(budget(1.0, 20.0), Limits { per_lane: 5, ..roomy() }, policy);
-    let slots: Vec<u32> = (0..40).map(|_| failed(&mut rig)).collect();
+    let slots: Vec<u32> = (0..40).map(|_| rig.failed()).collect();
     // Held all of them, until all are due.
     rig.queue.hold(rig.time(), rig.lane, Millis::new(10_000));
     rig.poll();
@@ -267,7 +258,7 @@ fn what_was_put_off_comes_back_by_its_phase_and_its_limits_and_not_at_once() {
 fn s19_an_order_waits_while_its_first_is_put_off() {
     let mut rig = gated(budget(1.0, 0.5), roomy(), json!({}));
     let order = rig.queue.open_order();
-    let spender = failed(&mut rig);
+    let spender = rig.failed();
     let (first, second) =
         (rig.admit(|admission| admission.order = order), rig.admit(|admission| admission.order = order));
     assert_eq!(rig.start(), [first]);
@@ -284,7 +275,7 @@ fn s19_an_order_waits_while_its_first_is_put_off() {
 #[test]
 fn a_flush_makes_due_what_was_put_off_and_the_budget_is_asked_again() {
     let mut rig = gated(budget(1.0, 0.1), roomy(), json!({ "initialDelayMs": 20_000 }));
-    let slots = [failed(&mut rig), failed(&mut rig)];
+    let slots = [rig.failed(), rig.failed()];
     rig.wait(20_000);
     assert_eq!(rig.start(), slots[..1]);
     assert_eq!(rig.queue.flush(rig.time(), None), 1);
@@ -336,7 +327,7 @@ fn without_gates_nothing_is_kept_back_and_nothing_is_told() {
     let mut rig = gated(Gates::default(), roomy(), json!({ "maxAttempts": 9 }));
     for _ in 0..50 {
         rig.hear(false);
-        let slot = failed(&mut rig);
+        let slot = rig.failed();
         rig.wait(1000);
         assert_eq!(rig.starts(), [slot]);
         rig.fail(slot);
@@ -351,7 +342,7 @@ fn without_gates_nothing_is_kept_back_and_nothing_is_told() {
 #[test]
 fn l6_a_lane_is_not_forgotten_with_tokens_spent() {
     let mut rig = gated(budget(2.0, 0.5), roomy(), json!({}));
-    let slot = failed(&mut rig);
+    let slot = rig.failed();
     rig.wait(1000);
     rig.starts();
     rig.answer(slot, 200);

@@ -20,7 +20,7 @@ fn s8_a_task_whose_caller_has_left_goes_on_under_another_policy_and_no_wait_ends
     };
     let patient = rig.queue.intern(Policy::new(&patient).unwrap());
     let waits_until = rig.time().plus(Millis::new(5_000));
-    let slot = rig.admit(|admission| (admission.started, admission.wait_until) = (true, waits_until));
+    let slot = rig.called(waits_until);
     assert_eq!(rig.fail(slot), retry_in(1000));
     rig.queue.hand_over(slot, NONE);
     rig.queue.hand_over(slot, patient);

@@ -3,15 +3,14 @@
 use crate::rig::{NOTHING, Rig, ended, limits, retry_after, retry_in, setup, setup_with};
 use redrive::queue::{Ended, Limits, Verdict};
 use redrive::rng::SplitMix64;
-use redrive::task::{Outcome, Reason};
+use redrive::task::Outcome;
 use redrive::time::Millis;
 use serde_json::json;
 
 #[test]
 fn s9_a_retry_starts_on_the_dot_and_not_before() {
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     assert_eq!(rig.answer(slot, 503), retry_in(1000));
     assert_eq!(rig.queue.wake_at(), Rig::at(1000));
     assert_eq!(rig.queue.due_at(slot), Some(Rig::at(1000)));
@@ -31,7 +30,7 @@ fn s9_a_refused_lane_is_held_and_the_others_go_on() {
     assert_eq!(rig.starts().len(), 3);
     rig.answer(waiting, 502);
     assert!(matches!(rig.refuse(refused, 429, 30_000), Verdict::Retry { .. }));
-    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(30_000)));
+    assert_eq!(rig.held(), Some(Rig::at(30_000)));
     assert_eq!(rig.queue.due_at(waiting), Some(Rig::at(30_000)), "its own wait is over earlier");
     rig.answer(elsewhere, 502);
     rig.wait(1000);
@@ -41,7 +40,7 @@ fn s9_a_refused_lane_is_held_and_the_others_go_on() {
     assert_eq!(rig.starts(), NOTHING);
     rig.wait(1);
     assert_eq!(rig.starts(), [waiting], "the refused one waits its spread on top");
-    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
+    assert_eq!(rig.held(), None);
 }
 
 #[test]
@@ -51,7 +50,7 @@ fn s9_a_hold_is_never_shortened() {
     rig.starts();
     rig.refuse(first, 503, 30_000);
     rig.refuse(second, 503, 5_000);
-    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(30_000)));
+    assert_eq!(rig.held(), Some(Rig::at(30_000)));
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn s9_a_longer_hold_takes_the_place_of_a_shorter_one() {
     rig.refuse(first, 503, 5_000);
     assert_eq!(rig.queue.wake_at(), Rig::at(5_000));
     rig.refuse(second, 503, 6_000);
-    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(6_000)));
+    assert_eq!(rig.held(), Some(Rig::at(6_000)));
     rig.wait(5_000);
     assert_eq!(rig.starts(), NOTHING);
     rig.wait(1_000);
@@ -85,8 +84,7 @@ fn a_lane_wakes_the_queue_when_the_longer_of_two_holds_ends() {
 #[test]
 fn a_hold_is_shown_until_it_ends_and_no_longer() {
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     rig.limit(slot, 200, 5_000);
     rig.wait(4_999);
     rig.poll();
@@ -97,32 +95,9 @@ fn a_hold_is_shown_until_it_ends_and_no_longer() {
 }
 
 #[test]
-fn the_longest_wait_a_policy_allows_still_holds_the_lane() {
-    for (asked, holds) in [(10_000, true), (10_001, false)] {
-        let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
-        let slot = rig.add();
-        rig.starts();
-        rig.refuse(slot, 503, asked);
-        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{asked}");
-    }
-}
-
-#[test]
-fn only_429_and_503_hold_the_lane() {
-    for (status, holds) in [(429, true), (503, true), (502, false), (500, false), (404, false)] {
-        let mut rig = setup(json!({ "retryableStatusCodes": [429, 500, 502, 503] }));
-        let slot = rig.add();
-        rig.starts();
-        rig.refuse(slot, status, 10_000);
-        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{status}");
-    }
-}
-
-#[test]
 fn a_new_task_waits_for_the_end_of_the_lanes_hold() {
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     rig.refuse(slot, 503, 10_000);
     let new = rig.add();
     assert_eq!(rig.queue.due_at(new), Some(Rig::at(10_000)));
@@ -136,11 +111,10 @@ fn s9_a_used_up_rate_limit_holds_the_lane_whatever_the_answer() {
     for status in [200, 204, 404, 429, 500, 503] {
         let mut rig = setup(json!({}));
         let other = rig.queue.open_lane();
-        let slot = rig.add();
-        rig.starts();
+        let slot = rig.running();
         rig.limit(slot, status, 7_000);
         let (new, elsewhere) = (rig.add(), rig.add_to(other));
-        assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(7_000)), "{status}");
+        assert_eq!(rig.held(), Some(Rig::at(7_000)), "{status}");
         assert_eq!(rig.starts(), [elsewhere], "{status}");
         rig.wait(6_999);
         assert_eq!(rig.starts(), NOTHING, "{status}");
@@ -150,28 +124,10 @@ fn s9_a_used_up_rate_limit_holds_the_lane_whatever_the_answer() {
 }
 
 #[test]
-fn only_an_answer_speaks_of_a_rate_limit() {
-    for (outcome, holds) in [
-        (Outcome::RedirectRefused, true),
-        (Outcome::NetworkError, false),
-        (Outcome::TimedOut, false),
-        (Outcome::Released, false),
-    ] {
-        let mut rig = setup(json!({}));
-        let slot = rig.add();
-        rig.starts();
-        let ended = Ended { rate_limit: Some(Millis::new(7_000)), ..ended(outcome, 0) };
-        rig.queue.settle(rig.time(), slot, &ended);
-        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{outcome:?}");
-    }
-}
-
-#[test]
 fn s9_a_failures_rate_limit_is_waited_for_like_a_servers_delay() {
     let spread = (u64::from(SplitMix64::new(7).next_u32()) * 1000) >> 32;
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     assert_eq!(rig.limit(slot, 502, 7_000), retry_after(1000, 7_000, spread));
     assert_eq!(rig.queue.flush(rig.time(), None), 0, "and not to be undercut");
 }
@@ -181,43 +137,26 @@ fn a_retry_after_wins_over_a_rate_limit() {
     let spread = (u64::from(SplitMix64::new(7).next_u32()) * 1000) >> 32;
     for (status, held) in [(429, 2_000), (503, 2_000), (502, 7_000)] {
         let mut rig = setup(json!({}));
-        let slot = rig.add();
-        rig.starts();
+        let slot = rig.running();
         let both = Ended {
             server_delay: Some(Millis::new(2_000)),
             rate_limit: Some(Millis::new(7_000)),
             ..ended(Outcome::Response, status)
         };
-        assert_eq!(rig.queue.settle(rig.time(), slot, &both), retry_after(1000, 2_000, spread));
+        assert_eq!(rig.end(slot, &both), retry_after(1000, 2_000, spread));
         // Where the Retry-After does not speak for the lane, the rate limit does.
-        assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(held)), "{status}");
+        assert_eq!(rig.held(), Some(Rig::at(held)), "{status}");
     }
-}
-
-#[test]
-fn a_rate_limit_longer_than_the_policy_allows_holds_nothing() {
-    for (asked, holds) in [(10_000, true), (10_001, false)] {
-        let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
-        let slot = rig.add();
-        rig.starts();
-        assert_eq!(rig.limit(slot, 200, asked), Verdict::Succeeded);
-        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{asked}");
-    }
-    let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
-    let slot = rig.add();
-    rig.starts();
-    assert_eq!(rig.limit(slot, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
 }
 
 #[test]
 fn a_retry_after_that_cannot_be_read_is_counted_and_the_curve_decides() {
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     let unreadable = Ended { unusable: true, ..ended(Outcome::Response, 503) };
-    assert_eq!(rig.queue.settle(rig.time(), slot, &unreadable), retry_in(1000));
+    assert_eq!(rig.end(slot, &unreadable), retry_in(1000));
     assert_eq!(rig.queue.stats(Millis::ZERO).unusable_retry_after, 1);
-    assert_eq!(rig.queue.settle(rig.time(), slot, &unreadable), Verdict::Stale);
+    assert_eq!(rig.end(slot, &unreadable), Verdict::Stale);
     assert_eq!(rig.queue.stats(Millis::ZERO).unusable_retry_after, 1, "a stale answer changes nothing");
 }
 
@@ -225,8 +164,7 @@ fn a_retry_after_that_cannot_be_read_is_counted_and_the_curve_decides() {
 fn s9_a_verdict_says_what_its_delay_is_made_of() {
     let spread = (u64::from(SplitMix64::new(7).next_u32()) * 5000) >> 32;
     let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
+    let slot = rig.running();
     let verdict = rig.refuse(slot, 503, 120_000);
     assert_eq!(verdict, retry_after(1000, 120_000, spread));
     let Verdict::Retry { delay, wait, .. } = verdict else { panic!() };

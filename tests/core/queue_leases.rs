@@ -1,15 +1,11 @@
 //! Tasks that a store keeps and leases for one attempt each.
 
-use crate::rig::{NOTHING, Rig, ended, limits, retry_in, second, setup, setup_with};
+use crate::rig::{NOTHING, Rig, credentialed, ended, limits, retry_in, second, setup, setup_with};
 use redrive::queue::{Admission, Cancelled, Carry, Gate, Limits, Past, Verdict};
 use redrive::slots::NONE;
-use redrive::task::{Flags, Outcome, Reason};
+use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
-
-fn credentialed(admission: &mut Admission) {
-    admission.flags = admission.flags.with(Flags::CREDENTIALED);
-}
 
 #[test]
 fn s7_a_leased_attempt_runs_at_once_and_takes_the_place_of_one_of_the_queues_own() {
@@ -74,8 +70,8 @@ fn s3_whatever_the_verdict_the_slot_is_free_and_nothing_waits_for_it() {
     for (past, ended, verdict) in rows {
         let mut rig = setup(json!({}));
         let slot = rig.adopt_with(&past, credentialed);
-        assert_eq!(rig.queue.settle(rig.time(), slot, &ended), verdict);
-        assert_eq!(rig.queue.settle(rig.time(), slot, &ended), Verdict::Stale, "S14: {verdict:?}");
+        assert_eq!(rig.end(slot, &ended), verdict);
+        assert_eq!(rig.end(slot, &ended), Verdict::Stale, "S14: {verdict:?}");
         assert_eq!((rig.queue.gate_status(slot), rig.queue.lane_of(slot)), (None, None));
         assert_eq!(rig.queue.wake_at(), Millis::MAX, "{verdict:?}: its store wakes it");
         rig.wait(86_400_000);

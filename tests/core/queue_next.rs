@@ -1,6 +1,6 @@
 //! The record of what follows an attempt: one reading of a verdict for tasks in memory, for leased ones and for callers' own.
 
-use crate::rig::{Rig, ended, second, setup};
+use crate::rig::{Rig, credentialed, ended, second, setup};
 use redrive::queue::NextKind::{Cancelled, Exhausted, Lost, Parked, Released, Retry, Succeeded};
 use redrive::queue::ReleaseCause::{
     Closing, CredentialsFailed, CredentialsMissing, InProgress, Lease, Offline, PageHidden, Paused,
@@ -27,30 +27,25 @@ fn facts(all: &[Facts]) -> Facts {
     Facts::from_bits(all.iter().map(|fact| fact.bits()).sum())
 }
 
-fn with_credentials(admission: &mut Admission) {
-    admission.flags = admission.flags.with(Flags::CREDENTIALED);
+fn own(admission: &mut Admission) {
+    credentialed(admission);
+    admission.started = true;
 }
 
 /// A task whose attempt runs, its second where the queue makes it.
 fn running(rig: &mut Rig, of: Of) -> u32 {
     match of {
         Of::Memory => {
-            let slot = rig.admit(with_credentials);
+            let slot = rig.admit(credentialed);
             assert_eq!(rig.starts(), [slot]);
             rig.fail(slot);
             rig.wait(1_000);
             assert_eq!(rig.starts(), [slot]);
             slot
         }
-        Of::Lease => rig.adopt_with(&second(), with_credentials),
-        Of::Own => rig.admit(|admission| {
-            with_credentials(admission);
-            admission.started = true;
-        }),
-        Of::OwnLease => rig.adopt_with(&Past { attempts: 1, ..second() }, |admission| {
-            with_credentials(admission);
-            admission.started = true;
-        }),
+        Of::Lease => rig.adopt_with(&second(), credentialed),
+        Of::Own => rig.admit(own),
+        Of::OwnLease => rig.adopt_with(&Past { attempts: 1, ..second() }, own),
     }
 }
 
@@ -178,7 +173,7 @@ fn s8_a_second_401_parks_and_a_409_in_progress_is_given_back() {
                 assert_eq!(rig.starts(), [slot]);
                 slot
             }
-            _ => rig.adopt_with(&Past { carry: first.carry, ..second() }, with_credentials),
+            _ => rig.adopt_with(&Past { carry: first.carry, ..second() }, credentialed),
         };
         let second = rig.queue.next(rig.time(), slot, &ended(Outcome::Response, 401));
         assert_eq!((second.kind, second.cause), (Parked, Some(Unauthorized)), "{of:?}");

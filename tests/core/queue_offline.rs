@@ -1,6 +1,6 @@
 //! What a host says of its network is a hint: offline a lane asks seldom, nothing of that counts, and a response has the last word.
 
-use crate::gated::{breaker, budget, gated, roomy};
+use crate::gated::{Act, HASTENS, breaker, budget, gated, roomy};
 use crate::rig::{NOTHING, Rig, ended, limits, retry_in, second, setup, setup_with};
 use redrive::breaker::Circuit;
 use redrive::queue::{Action, Gate, Limits, Next, Verdict};
@@ -83,57 +83,29 @@ fn a_hint_that_is_said_again_puts_nothing_off() {
 
 #[test]
 fn any_response_overrules_it_for_all_lanes() {
-    type Answer = fn(&mut Rig, u32);
-    let answers: [(&str, Answer, bool); 9] = [
-        (
-            "200 to a task",
-            |rig, slot| {
-                rig.answer(slot, 200);
-            },
-            true,
-        ),
-        (
-            "503 to a task",
-            |rig, slot| {
-                rig.answer(slot, 503);
-            },
-            true,
-        ),
-        (
-            "404 to a task",
-            |rig, slot| {
-                rig.answer(slot, 404);
-            },
-            true,
-        ),
-        (
-            "redirect",
-            |rig, slot| {
-                rig.settle(slot, Outcome::RedirectRefused, 302, None);
-            },
-            true,
-        ),
-        ("200 to a caller", |rig, _| rig.hear(true), true),
-        ("503 to a caller", |rig, _| rig.hear(false), true),
-        ("no answer to a caller", |rig, _| rig.hear_of(rig.time(), &ended(Outcome::TimedOut, 0)), false),
-        ("own error", |rig, _| rig.hear_nothing(), false),
-        (
-            "abort",
-            |rig, slot| {
-                rig.settle(slot, Outcome::Aborted, 0, None);
-            },
-            false,
-        ),
-    ];
-    for (name, answer, overrules) in answers {
+    for (of_task, outcome, status, overrules) in [
+        (true, Outcome::Response, 200, true),
+        (true, Outcome::Response, 503, true),
+        (true, Outcome::Response, 404, true),
+        (true, Outcome::RedirectRefused, 302, true),
+        (false, Outcome::Response, 200, true),
+        (false, Outcome::Response, 503, true),
+        (false, Outcome::TimedOut, 0, false),
+        (false, Outcome::OwnError, 0, false),
+        (true, Outcome::Aborted, 0, false),
+    ] {
+        let name = format!("{outcome:?} {status}, to a task: {of_task}");
         let mut rig = setup_with(roomy(), json!({ "maxAttempts": 3 }));
         let other = rig.queue.open_lane();
-        let slot = rig.add();
-        assert_eq!(rig.starts(), [slot]);
+        let slot = rig.running();
         rig.queue.set_online(rig.time(), false);
         let waiting = [rig.add_to(other), rig.add_to(other)];
         assert_eq!(rig.starts(), NOTHING);
-        answer(&mut rig, slot);
+        if of_task {
+            rig.settle(slot, outcome, status, None);
+        } else {
+            rig.hear_of(rig.time(), &ended(outcome, status));
+        }
         assert_eq!(rig.starts() == waiting, overrules, "{name}");
         assert_eq!(rig.queue.room(rig.time(), other) == 98, overrules, "{name}: as many as ever");
         if !overrules {
@@ -181,15 +153,8 @@ fn a_lane_that_has_answered_since_it_failed_offline_does_not_probe_when_its_host
 
 #[test]
 fn a_flush_ends_the_wait_and_a_visit_shortens_it_to_two_seconds_since_the_last() {
-    type Act = fn(&mut Rig);
     let lane: Act = |rig| rig.queue.visit(rig.time(), rig.lane);
-    let flush: Act = |rig| {
-        rig.queue.flush(rig.time(), None);
-    };
-    let flush_lane: Act = |rig| {
-        rig.queue.flush(rig.time(), Some(rig.lane));
-    };
-    let online: Act = |rig| rig.queue.set_online(rig.time(), true);
+    let [(_, flush), (_, flush_lane), (_, online)] = HASTENS;
     let nothing: Act = |_| {};
     // How long after it went offline that happens, and when the next attempt goes.
     let rows = [
@@ -234,10 +199,7 @@ fn a_flush_ends_the_wait_and_a_visit_shortens_it_to_two_seconds_since_the_last()
 fn offline_a_task_whose_caller_waits_is_tried_every_two_seconds_and_beside_it_all_of_its_lane() {
     let mut rig = offline(json!({ "maxAttempts": 1 }));
     let handed_over = rig.add();
-    let awaited = rig.admit(|admission| {
-        admission.started = true;
-        admission.wait_until = Rig::at(15_000);
-    });
+    let awaited = rig.called(Rig::at(15_000));
     assert_eq!(rig.settle(awaited, Outcome::Offline, 0, None), retry_in(0));
     for round in 1..=7 {
         rig.wait(DARK_AT_LEAST - 1);
@@ -269,8 +231,7 @@ fn a_host_may_say_so_with_an_attempt_alone_until_a_response_shows_otherwise() {
     for lost in [task, own] {
         let mut rig = setup(json!({}));
         let other = rig.queue.open_lane();
-        let slot = rig.add();
-        assert_eq!(rig.starts(), [slot]);
+        let slot = rig.running();
         lost(&mut rig, slot);
         for lane in [rig.lane, other] {
             let status = rig.queue.gate_of_lane(lane, rig.time(), false);
@@ -291,15 +252,14 @@ fn online_a_visit_and_a_hint_that_is_over_keep_nothing_back() {
     rig.queue.set_online(rig.time(), false);
     rig.queue.set_online(rig.time(), true);
     rig.queue.visit(rig.time(), rig.lane);
-    let slot = rig.add();
-    assert_eq!(rig.starts(), [slot]);
+    rig.running();
 }
 
 #[test]
 fn an_attempt_that_is_lost_offline_costs_nothing_else() {
     let mut rig = gated(budget(2.0, 0.0), roomy(), json!({}));
     rig.queue.set_online(rig.time(), false);
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     assert_eq!(rig.fail(slot), retry_in(1000), "no answer at all, and its caller knows");
     rig.wait(DARK);
     assert_eq!((rig.starts(), rig.tokens()), (vec![slot], 1.0));

@@ -1,9 +1,9 @@
 //! Orders: tasks that run one after another.
 
-use crate::rig::{NOTHING, Rig, ended, limits, retry_in, setup, setup_with};
+use crate::rig::{NOTHING, Rig, credentialed, ended, limits, retry_in, setup, setup_with};
 use redrive::queue::{Action, Cancelled, Ended, Gate, Limits, Verdict};
 use redrive::slots::NONE;
-use redrive::task::{Flags, Outcome, Reason};
+use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
 
@@ -55,13 +55,7 @@ fn s19_priority_counts_among_heads_and_not_within_an_order() {
     let low = add(&mut rig, order);
     let high = rig.admit(|admission| (admission.order, admission.priority) = (order, 9));
     let middle = rig.admit(|admission| admission.priority = 5);
-    let mut started = Vec::new();
-    for _ in 0..3 {
-        let slot = rig.starts()[0];
-        rig.answer(slot, 200);
-        started.push(slot);
-    }
-    assert_eq!(started, [middle, low, high]);
+    assert_eq!(rig.succeed(3), [middle, low, high]);
 }
 
 #[test]
@@ -83,7 +77,8 @@ fn s19_a_head_that_fails_keeps_its_place_through_all_its_attempts() {
 fn s19_a_parked_head_keeps_its_place() {
     let (mut rig, order) = ordered();
     let first = rig.admit(|admission| {
-        (admission.order, admission.flags) = (order, admission.flags.with(Flags::CREDENTIALED));
+        credentialed(admission);
+        admission.order = order;
     });
     let second = add(&mut rig, order);
     for _ in 0..2 {
@@ -163,43 +158,6 @@ fn s8_a_head_that_misses_its_last_chance_lets_the_next_start_in_the_same_poll() 
     rig.wait(10);
     assert_eq!(rig.poll(), [Action::End(first, Reason::Expired), Action::Start(second)]);
     assert_eq!(rig.queue.wake_at(), Millis::MAX);
-}
-
-#[test]
-fn s8_those_behind_end_at_their_own_deadlines() {
-    let mut rig = setup(json!({ "totalBudgetMs": 5000, "estimatedCallMs": 500 }));
-    let order = rig.queue.open_order();
-    let first = add(&mut rig, order);
-    assert_eq!(rig.starts(), [first]);
-    let by_budget = add(&mut rig, order);
-    let by_expiry = rig.admit(|admission| (admission.order, admission.expires_at) = (order, Rig::at(3000)));
-    let by_patience = rig.admit(|admission| (admission.order, admission.wait_until) = (order, Rig::at(2000)));
-    for (at, slot, reason) in [
-        (2000, by_patience, Reason::WaitExceeded),
-        (3000, by_expiry, Reason::Expired),
-        (4500, by_budget, Reason::TotalBudget),
-    ] {
-        assert_eq!(rig.queue.wake_at(), Rig::at(at));
-        rig.now = Rig::at(at).get();
-        assert_eq!(rig.poll(), [Action::End(slot, reason)]);
-    }
-    assert_eq!(rig.answer(first, 200), Verdict::Succeeded);
-    assert_eq!(rig.queue.depth(), 0);
-}
-
-#[test]
-fn s8_a_whole_order_that_is_too_late_ends_at_once() {
-    let (mut rig, order) = ordered();
-    rig.queue.pause(None);
-    for _ in 0..600 {
-        rig.admit(|admission| (admission.order, admission.expires_at) = (order, Rig::at(100)));
-    }
-    rig.wait(100);
-    let ended = rig.poll();
-    assert_eq!(ended.len(), 600);
-    assert!(ended.iter().all(|action| matches!(action, Action::End(_, Reason::Expired))));
-    assert_eq!(rig.queue.wake_at(), Millis::MAX);
-    assert!(rig.queue.drop_order(order));
 }
 
 #[test]
@@ -323,8 +281,7 @@ fn s19_a_task_whose_turn_comes_in_the_midst_of_a_poll_still_goes_before_less_urg
     let limits = Limits { concurrency: 1, per_lane: 1, ..limits() };
     let mut rig = setup_with(limits, json!({ "totalBudgetMs": 1000 }));
     let order = rig.queue.open_order();
-    let runs = rig.add();
-    assert_eq!(rig.starts(), [runs]);
+    let runs = rig.running();
     // No longer worth a start once calls take longer than the budget; the next of its order has another lane.
     let late = rig.admit(|admission| (admission.priority, admission.order) = (1, order));
     let plain = rig.admit(|admission| admission.priority = -1);

@@ -1,6 +1,6 @@
 //! How a lane comes back once its breaker was open: as fast as goes well, and what that keeps back is woken in time.
 
-use crate::gated::{BREAKER, OPEN_AT_MOST, breaker, gated, roomy};
+use crate::gated::{BREAKER, HASTENS, OPEN_AT_MOST, breaker, gated, roomy};
 use crate::rig::{Rig, ended, limits};
 use redrive::breaker::{BreakerRules, Circuit};
 use redrive::budget::BudgetRules;
@@ -121,19 +121,6 @@ fn l1_a_quick_answer_to_a_callers_own_call_ends_the_pause_at_once() {
     }
 }
 
-type Act = fn(&mut Rig);
-
-/// What has a lane look after its server before its time.
-const HASTENS: [(&str, Act); 3] = [
-    ("flush", |rig| {
-        rig.queue.flush(rig.time(), None);
-    }),
-    ("flush of the lane", |rig| {
-        rig.queue.flush(rig.time(), Some(rig.lane));
-    }),
-    ("online", |rig| rig.queue.set_online(rig.time(), true)),
-];
-
 #[test]
 fn l1_a_flush_and_the_network_let_one_attempt_go_whatever_the_ramp_still_had_to_wait() {
     for (name, hasten) in HASTENS {
@@ -246,14 +233,11 @@ fn another_lane_knows_nothing_of_it() {
 #[test]
 fn three_failures_in_a_row_begin_it_and_a_lone_call_is_in_time() {
     let mut rig = gated(Gates { ramp: Comeback::OfFew, ..Gates::default() }, roomy(), json!({}));
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     rig.answer(slot, 503);
     let began = rig.now;
     for attempt in 2..=5 {
-        rig.wake();
-        while rig.start().is_empty() {
-            rig.wake();
-        }
+        rig.start_next();
         assert_eq!(rig.queue.attempts(slot), attempt);
         rig.wait(1);
         rig.answer(slot, 503);

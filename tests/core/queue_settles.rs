@@ -5,23 +5,17 @@ use crate::rig::{NOTHING, Rig, ended, retry_after, retry_in, setup};
 use redrive::gates::Gates;
 use redrive::queue::{Action, Ended, Long, Queue, Verdict};
 use redrive::rng::SplitMix64;
+use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
-
-/// Starts the one task that is due.
-fn start(rig: &mut Rig) -> u32 {
-    let started = rig.starts();
-    assert_eq!(started.len(), 1, "{started:?}");
-    started[0]
-}
 
 #[test]
 fn s8_the_last_attempt_is_the_last() {
     let mut rig = setup(json!({ "maxAttempts": 3 }));
     let slot = rig.add();
     for attempt in 1..=3 {
-        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.start_one(), slot);
         assert_eq!(rig.queue.attempts(slot), attempt);
         let expected = if attempt < 3 { retry_in(1000) } else { Verdict::Exhausted(Reason::MaxAttempts) };
         assert_eq!(rig.answer(slot, 503), expected);
@@ -34,7 +28,7 @@ fn s8_the_last_attempt_is_the_last() {
 #[test]
 fn s8_a_callers_first_attempt_counts_as_the_first() {
     let mut rig = setup(json!({ "maxAttempts": 1 }));
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     assert_eq!(rig.fail(slot), Verdict::Exhausted(Reason::MaxAttempts));
 }
 
@@ -44,7 +38,7 @@ fn s9_the_server_is_never_undercut_and_those_told_the_same_are_spread() {
     for (server, window) in [(1, 1000), (9_999, 1000), (30_000, 3000), (3_600_000, 5000)] {
         let mut rig = setup(json!({}));
         for n in 0..20 {
-            let slot = rig.admit(|admission| admission.started = true);
+            let slot = rig.begun();
             let phase = start_phase.wrapping_add(0x9E37_79B9_u32.wrapping_mul(n));
             let spread = (window * u64::from(phase)) >> 32;
             assert_eq!(rig.refuse(slot, 502, server), retry_after(1000, server, spread));
@@ -54,10 +48,7 @@ fn s9_the_server_is_never_undercut_and_those_told_the_same_are_spread() {
 
 /// How much later than its server asked a caller's task is sent that has just failed.
 fn late(rig: &mut Rig, server: u64) -> u64 {
-    let slot = rig.admit(|admission| {
-        admission.started = true;
-        admission.wait_until = Rig::at(600_000);
-    });
+    let slot = rig.called(Rig::at(600_000));
     let Verdict::Retry { delay, .. } = rig.refuse(slot, 503, server) else { panic!() };
     delay.get() - server
 }
@@ -98,7 +89,7 @@ fn s9_of_twenty_thousand_pages_that_are_told_the_same_few_come_back_in_the_same_
 #[test]
 fn s9_what_is_handed_over_is_spread_and_so_is_a_caller_beside_it() {
     let mut rig = gated(exact(), roomy(), json!({}));
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     let Verdict::Retry { wait, .. } = rig.refuse(slot, 503, 10_000) else { panic!() };
     assert!(wait.spread > Millis::ZERO);
     assert!(late(&mut rig, 10_000) > 0);
@@ -107,7 +98,7 @@ fn s9_what_is_handed_over_is_spread_and_so_is_a_caller_beside_it() {
 #[test]
 fn s9_a_longer_curve_is_not_shortened_by_the_server() {
     let mut rig = setup(json!({ "initialDelayMs": 20_000 }));
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     let Verdict::Retry { delay, .. } = rig.refuse(slot, 503, 2_000) else { panic!() };
     assert!((20_000..=21_000).contains(&delay.get()), "{delay:?}");
 }
@@ -115,11 +106,12 @@ fn s9_a_longer_curve_is_not_shortened_by_the_server() {
 #[test]
 fn a_server_that_asks_too_much_ends_the_task_and_holds_nothing() {
     let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
-    let (long, longest) = (rig.add(), rig.add());
+    let [long, longest, limited] = [(); 3].map(|()| rig.add());
     rig.starts();
     assert!(matches!(rig.refuse(longest, 502, 10_000), Verdict::Retry { .. }));
     assert_eq!(rig.refuse(long, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
-    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
+    assert_eq!(rig.limit(limited, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
+    assert_eq!(rig.held(), None);
 }
 
 #[test]
@@ -135,18 +127,14 @@ fn a_task_that_could_not_end_in_its_budget_ends_before_the_wait() {
 }
 
 #[test]
-fn without_an_estimate_the_lane_learns_what_calls_take() {
-    let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
-    let slot = rig.add();
-    rig.starts();
-    let slow = Ended { duration: Some(Millis::new(1001)), ..ended(Outcome::Response, 503) };
-    assert_eq!(rig.queue.settle(rig.time(), slot, &slow), Verdict::Exhausted(Reason::TotalBudget));
-
-    let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
-    let slot = rig.add();
-    rig.starts();
-    let unanswered = Ended { outcome: Outcome::NetworkError, ..slow };
-    assert_eq!(rig.queue.settle(rig.time(), slot, &unanswered), retry_in(1000), "only responses teach");
+fn without_an_estimate_the_lane_learns_what_calls_take_and_of_responses_alone() {
+    let (late, again) = (Verdict::Exhausted(Reason::TotalBudget), retry_in(1000));
+    for (outcome, verdict) in [(Outcome::Response, late), (Outcome::NetworkError, again)] {
+        let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
+        let slot = rig.running();
+        let slow = Ended { duration: Some(Millis::new(1001)), ..ended(outcome, 503) };
+        assert_eq!(rig.end(slot, &slow), verdict, "{outcome:?}");
+    }
 }
 
 #[test]
@@ -168,10 +156,7 @@ fn a_wait_that_chance_draws_past_its_callers_is_drawn_again_from_what_is_left() 
     );
     let mut waits: Vec<u64> = (0..200)
         .map(|_| {
-            let call = rig.admit(|admission| {
-                admission.started = true;
-                admission.wait_until = Rig::at(4000);
-            });
+            let call = rig.called(Rig::at(4000));
             match rig.answer(call, 503) {
                 Verdict::Retry { delay, .. } => delay.get(),
                 verdict => panic!("{verdict:?}"),
@@ -189,10 +174,7 @@ fn attempts_do_not_follow_each_other_ever_faster_as_their_callers_wait_ends() {
     let mut late = 0;
     for _ in 0..200 {
         let until = Millis::new(rig.now + 30_000);
-        let call = rig.admit(|admission| {
-            admission.started = true;
-            admission.wait_until = until;
-        });
+        let call = rig.called(until);
         while let Verdict::Retry { delay, .. } = rig.answer(call, 503) {
             rig.wait(delay.get());
             assert_eq!(rig.starts(), [call]);
@@ -234,13 +216,10 @@ fn after_an_attempt_without_an_answer_the_next_has_twice_its_limit_and_leaves_fo
     ] {
         let mut rig = setup(json!({ "retryableStatusCodes": [500, 504] }));
         rig.wait(10_000);
-        let slot = rig.admit(|admission| {
-            admission.started = true;
-            admission.wait_until = wait_until;
-        });
+        let slot = rig.called(wait_until);
         assert_eq!(rig.settle(slot, outcome, status, None), retry_in(1000));
         rig.wait(1000);
-        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.start_one(), slot);
         let mut extends = |at| rig.queue.extends(Rig::at(at), slot, Rig::at(11_000), Millis::new(10_000));
         let expected = until.map_or(Millis::ZERO, Rig::at);
         assert_eq!(extends(21_000), expected, "{outcome:?}");
@@ -261,7 +240,7 @@ fn where_calls_take_longer_than_half_the_limit_every_attempt_has_twice_as_long()
         assert_eq!(rig.queue.lasts(Rig::at(21_000), rig.lane, rig.policy, &long), Millis::ZERO, "once");
         rig.wait(21_000);
         let slot = rig.add();
-        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.start_one(), slot);
         let extended = rig.queue.extends(Rig::at(31_000), slot, Rig::at(21_000), Millis::new(10_000));
         assert_eq!(extended, if slow { Rig::at(41_000) } else { Millis::ZERO }, "{took}");
     }
@@ -272,10 +251,7 @@ fn an_attempt_is_sent_only_while_its_caller_waits_for_at_least_100_ms_or_an_eigh
     for (waits, at, in_time) in [(2000, 1900, true), (2000, 1901, false), (200, 175, true), (200, 176, false)]
     {
         let mut rig = setup(json!({ "initialDelayMs": at }));
-        let call = rig.admit(|admission| {
-            admission.started = true;
-            admission.wait_until = Rig::at(waits);
-        });
+        let call = rig.called(Rig::at(waits));
         let late = Verdict::Exhausted(Reason::WaitExceeded);
         assert_eq!(rig.answer(call, 503), if in_time { retry_in(at) } else { late }, "{at} of {waits}");
     }
@@ -285,10 +261,7 @@ fn an_attempt_is_sent_only_while_its_caller_waits_for_at_least_100_ms_or_an_eigh
 fn the_attempts_of_a_caller_who_waits_for_longer_are_more_unless_their_number_is_given() {
     let sent = |policy, waits| {
         let mut rig = setup(policy);
-        let call = rig.admit(|admission| {
-            admission.started = true;
-            admission.wait_until = Rig::at(waits);
-        });
+        let call = rig.called(Rig::at(waits));
         let mut sent = 1;
         while rig.answer(call, 503) != Verdict::Exhausted(Reason::MaxAttempts) {
             rig.wait(1000);
@@ -303,26 +276,41 @@ fn the_attempts_of_a_caller_who_waits_for_longer_are_more_unless_their_number_is
 }
 
 #[test]
-fn s8_a_blocked_task_ends_by_itself_at_its_deadline() {
-    let mut rig = setup(json!({ "totalBudgetMs": 5000, "estimatedCallMs": 500 }));
-    rig.queue.pause(Some(rig.lane));
-    let by_budget = rig.add();
-    let by_expiry = rig.admit(|admission| admission.expires_at = Rig::at(3000));
-    let by_patience = rig.admit(|admission| admission.wait_until = Rig::at(2000));
-    assert_eq!(rig.poll(), []);
-    for (at, slot, reason) in [
-        (2000, by_patience, Reason::WaitExceeded),
-        (3000, by_expiry, Reason::Expired),
-        (4500, by_budget, Reason::TotalBudget),
-    ] {
-        assert_eq!(rig.queue.wake_at(), Rig::at(at));
-        rig.now = Rig::at(at).get() - 1;
-        assert_eq!(rig.poll(), []);
-        rig.wait(1);
-        assert_eq!(rig.poll(), [Action::End(slot, reason)]);
+fn s8_a_blocked_task_ends_by_itself_at_its_deadline_and_so_does_one_behind_others() {
+    for behind in [false, true] {
+        let mut rig = setup(json!({ "totalBudgetMs": 5000, "estimatedCallMs": 500 }));
+        let order = if behind { rig.queue.open_order() } else { NONE };
+        let first = behind.then(|| rig.admit(|admission| admission.order = order));
+        if let Some(first) = first {
+            assert_eq!(rig.starts(), [first]);
+        } else {
+            rig.queue.pause(Some(rig.lane));
+        }
+        let by_budget = rig.admit(|admission| admission.order = order);
+        let by_expiry =
+            rig.admit(|admission| (admission.order, admission.expires_at) = (order, Rig::at(3000)));
+        let by_patience =
+            rig.admit(|admission| (admission.order, admission.wait_until) = (order, Rig::at(2000)));
+        if !behind {
+            assert_eq!(rig.poll(), []);
+        }
+        for (at, slot, reason) in [
+            (2000, by_patience, Reason::WaitExceeded),
+            (3000, by_expiry, Reason::Expired),
+            (4500, by_budget, Reason::TotalBudget),
+        ] {
+            assert_eq!(rig.queue.wake_at(), Rig::at(at), "behind others: {behind}");
+            rig.now = Rig::at(at).get() - 1;
+            assert_eq!(rig.poll(), []);
+            rig.wait(1);
+            assert_eq!(rig.poll(), [Action::End(slot, reason)], "behind others: {behind}");
+        }
+        if let Some(first) = first {
+            assert_eq!(rig.answer(first, 200), Verdict::Succeeded);
+        }
+        assert_eq!(rig.queue.depth(), 0);
+        assert_eq!(rig.queue.wake_at(), Millis::MAX);
     }
-    assert_eq!(rig.queue.depth(), 0);
-    assert_eq!(rig.queue.wake_at(), Millis::MAX);
 }
 
 #[test]
@@ -355,26 +343,6 @@ fn a_held_lane_counts_when_the_wait_is_judged() {
 }
 
 #[test]
-fn failures_that_stay_are_final_at_once() {
-    for (status, reason) in
-        [(400, Reason::NotRetryable), (404, Reason::NotRetryable), (422, Reason::KeyConflict)]
-    {
-        let mut rig = setup(json!({}));
-        let slot = rig.add();
-        rig.starts();
-        assert_eq!(rig.answer(slot, status), Verdict::Exhausted(reason), "{status}");
-    }
-    for (outcome, reason) in
-        [(Outcome::Vetoed, Reason::Vetoed), (Outcome::RedirectRefused, Reason::NotRetryable)]
-    {
-        let mut rig = setup(json!({}));
-        let slot = rig.add();
-        rig.starts();
-        assert_eq!(rig.settle(slot, outcome, 0, None), Verdict::Exhausted(reason));
-    }
-}
-
-#[test]
 fn an_attempt_that_reached_nobody_is_given_back() {
     let mut rig = setup(json!({ "maxAttempts": 1 }));
     let slot = rig.add();
@@ -392,7 +360,7 @@ fn an_attempt_that_reached_nobody_is_given_back() {
 fn a_first_attempt_made_offline_does_not_count() {
     let mut rig = setup(json!({ "maxAttempts": 1 }));
     rig.queue.set_online(rig.time(), false);
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     assert_eq!(rig.settle(slot, Outcome::Offline, 0, None), retry_in(0));
     assert_eq!(rig.queue.attempts(slot), 0);
     assert_eq!(rig.starts(), NOTHING);
@@ -417,7 +385,7 @@ fn decorrelated_waits_remember_the_last_one() {
     let slot = rig.add();
     let mut previous = 100;
     for _ in 1..100 {
-        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.start_one(), slot);
         let Verdict::Retry { delay, .. } = rig.answer(slot, 503) else { panic!() };
         assert!((100..=(3 * previous).min(30_000)).contains(&delay.get()), "{delay:?} after {previous}");
         previous = delay.get();

@@ -2,6 +2,7 @@
 
 use crate::rig::{NOTHING, Rig, limits, retry_in, setup, setup_with};
 use redrive::queue::{Action, Cancelled, Limits, Verdict};
+use redrive::slots::NONE;
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
 use serde_json::json;
@@ -30,9 +31,8 @@ fn s7_no_more_than_the_lanes_limit_runs_in_a_lane() {
 #[test]
 fn s7_a_callers_own_first_attempt_is_not_counted() {
     let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
-    let running = rig.add();
-    assert_eq!(rig.starts(), [running]);
-    let own = rig.admit(|admission| admission.started = true);
+    rig.running();
+    let own = rig.begun();
     assert_eq!(rig.queue.in_flight(), 1);
     assert_eq!(rig.fail(own), retry_in(1000));
     assert_eq!(rig.queue.attempts(own), 1);
@@ -87,13 +87,7 @@ fn l4_lanes_take_turns_however_much_one_has_to_do() {
     let (busy, calm) = (rig.lane, rig.queue.open_lane());
     let many: Vec<u32> = (0..50).map(|_| rig.add_to(busy)).collect();
     let few: Vec<u32> = (0..2).map(|_| rig.add_to(calm)).collect();
-    let mut order = Vec::new();
-    for _ in 0..5 {
-        let started = rig.starts();
-        rig.answer(started[0], 200);
-        order.extend(started);
-    }
-    assert_eq!(order, [many[0], few[0], many[1], few[1], many[2]]);
+    assert_eq!(rig.succeed(5), [many[0], few[0], many[1], few[1], many[2]]);
 }
 
 #[test]
@@ -104,22 +98,16 @@ fn higher_priorities_start_first_over_all_lanes() {
     let high = rig.admit(|admission| (admission.lane, admission.priority) = (other, 9));
     let middle = rig.admit(|admission| admission.priority = 1);
     let lowest = rig.admit(|admission| (admission.lane, admission.priority) = (other, -1));
-    let mut order = Vec::new();
-    for _ in 0..4 {
-        let started = rig.starts();
-        rig.answer(started[0], 200);
-        order.extend(started);
-    }
-    assert_eq!(order, [high, middle, low, lowest]);
+    assert_eq!(rig.succeed(4), [high, middle, low, lowest]);
 }
 
 #[test]
 fn in_a_lane_what_was_due_first_starts_first() {
     let mut rig = setup(json!({}));
-    let early = rig.admit(|admission| admission.started = true);
+    let early = rig.begun();
     rig.fail(early);
     rig.wait(10);
-    let late = rig.admit(|admission| admission.started = true);
+    let late = rig.begun();
     rig.fail(late);
     rig.wait(1500);
     let last = rig.add();
@@ -174,8 +162,7 @@ fn offline_nothing_starts_soon_and_back_online_a_failed_lane_probes() {
     assert_eq!(rig.starts(), [slots[1]], "a failed probe is followed by one more");
     rig.answer(slots[1], 500);
     assert_eq!(rig.starts(), [slots[2]], "any response ends the probing");
-    let new = rig.add();
-    assert_eq!(rig.starts(), [new]);
+    rig.running();
 
     rig.queue.set_online(rig.time(), true);
     let another = rig.add();
@@ -211,8 +198,7 @@ fn cancelling_frees_what_waits_and_asks_what_runs() {
     assert_eq!(rig.answer(running, 503), Verdict::Cancelled);
     assert_eq!(rig.queue.depth(), 0);
 
-    let again = rig.add();
-    rig.starts();
+    let again = rig.running();
     rig.queue.cancel(again);
     assert_eq!(rig.answer(again, 200), Verdict::Succeeded, "a success still counts");
     assert_eq!(rig.answer(again, 200), Verdict::Stale);
@@ -260,21 +246,24 @@ fn a_tasks_lane_is_known_until_it_ends() {
 }
 
 #[test]
-fn many_last_chances_end_over_several_polls() {
+fn s8_many_last_chances_end_over_several_polls_and_so_does_a_whole_order_that_is_too_late() {
     // At the last instant, and after it.
-    for late in [0, 1] {
+    for (late, in_order) in [(0, false), (1, false), (0, true)] {
         let mut rig = setup(json!({}));
+        let order = if in_order { rig.queue.open_order() } else { NONE };
         rig.queue.pause(None);
         for _ in 0..600 {
-            rig.admit(|admission| admission.expires_at = Rig::at(100));
+            rig.admit(|admission| (admission.order, admission.expires_at) = (order, Rig::at(100)));
         }
-        rig.poll();
+        if !in_order {
+            rig.poll();
+        }
         rig.wait(100 + late);
         let ended = rig.poll();
-        assert_eq!(ended.len(), 600);
+        assert_eq!(ended.len(), 600, "{late} ms late, in an order: {in_order}");
         assert!(ended.iter().all(|action| matches!(action, Action::End(_, Reason::Expired))));
-        assert_eq!(rig.queue.wake_at(), Millis::MAX);
-        assert_eq!(rig.queue.depth(), 0);
+        assert_eq!((rig.queue.wake_at(), rig.queue.depth()), (Millis::MAX, 0));
+        assert!(!in_order || rig.queue.drop_order(order));
     }
 }
 
@@ -300,7 +289,7 @@ fn a_lane_is_dropped_only_when_nothing_is_left_of_it() {
     assert!(!rig.queue.drop_lane(rig.lane), "it is held");
     rig.wait(5000);
     rig.poll();
-    let slot = rig.admit(|admission| admission.started = true);
+    let slot = rig.begun();
     assert!(!rig.queue.drop_lane(rig.lane), "a caller's own attempt is to be settled");
     rig.answer(slot, 200);
     assert!(rig.queue.drop_lane(rig.lane));

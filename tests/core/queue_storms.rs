@@ -13,7 +13,7 @@ fn news_of_a_lane_is_told_before_it_may_be_forgotten() {
     let gates = Gates { breaker: None, ..storms(OnStorm::Tell) };
     let mut rig = gated(gates, roomy(), json!({}));
     for _ in 0..20 {
-        let slot = rig.admit(|admission| admission.started = true);
+        let slot = rig.begun();
         rig.fail(slot);
         rig.queue.cancel(slot);
     }
@@ -28,8 +28,7 @@ fn many_tasks_whose_first_attempt_failed_and_hardly_a_success_are_a_storm() {
     let gates = Gates { breaker: None, ..storms(OnStorm::Tell) };
     let mut rig = gated(gates, roomy(), json!({ "maxAttempts": 9 }));
     for _ in 0..21 {
-        let slot = rig.admit(|admission| admission.started = true);
-        rig.answer(slot, 503);
+        rig.failed();
         rig.hear(true);
     }
     assert!(rig.poll().is_empty(), "one task a success is a bad day, not a storm");
@@ -57,26 +56,16 @@ fn a_storm_opens_the_breaker_where_it_shall_and_is_told_once_in_ten_seconds() {
         policy,
     );
     let ready = rig.add();
-    for _ in 0..19 {
-        let slot = rig.admit(|admission| admission.started = true);
-        rig.answer(slot, 503);
-    }
+    (0..19).for_each(|_| _ = rig.failed());
     assert_eq!(rig.circuit(), Closed);
-    let slot = rig.admit(|admission| admission.started = true);
-    rig.answer(slot, 503);
+    rig.failed();
     let lane = rig.lane;
     assert_eq!(rig.poll(), [Action::Storm(lane, 20), Action::Circuit(lane, (Closed, Open))]);
     assert_eq!(rig.gate(ready), Gate::CircuitOpen, "S8");
-    for _ in 0..20 {
-        let slot = rig.admit(|admission| admission.started = true);
-        rig.answer(slot, 503);
-    }
+    (0..20).for_each(|_| _ = rig.failed());
     assert!(rig.poll().is_empty(), "it was told of");
     rig.wait(10_000);
-    for _ in 0..20 {
-        let slot = rig.admit(|admission| admission.started = true);
-        rig.answer(slot, 503);
-    }
+    (0..20).for_each(|_| _ = rig.failed());
     let news: Vec<Action> =
         rig.poll().into_iter().filter(|action| crate::gated::start_of(*action).is_none()).collect();
     assert_eq!(

@@ -132,7 +132,7 @@ fn an_open_circuit_tries_its_server_out_before_the_last_caller_leaves() {
         assert_eq!(rig.start(), [call]);
         if others {
             let wait_until = Millis::new(rig.now + 30_000);
-            let other = rig.admit(|admission| (admission.started, admission.wait_until) = (true, wait_until));
+            let other = rig.called(wait_until);
             assert_eq!(rig.answer(other, 503), retry_in(500));
         }
         let verdict = rig.answer(call, 503);

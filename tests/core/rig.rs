@@ -79,6 +79,23 @@ impl Rig {
         self.admit(|_| {})
     }
 
+    /// A plain task whose attempt has just started, alone.
+    pub fn running(&mut self) -> u32 {
+        let slot = self.add();
+        assert_eq!(self.starts(), [slot]);
+        slot
+    }
+
+    /// A task whose first attempt its caller has made itself: it is to be settled.
+    pub fn begun(&mut self) -> u32 {
+        self.admit(|admission| admission.started = true)
+    }
+
+    /// The same, of a caller that waits until then.
+    pub fn called(&mut self, until: Millis) -> u32 {
+        self.admit(|admission| (admission.started, admission.wait_until) = (true, until))
+    }
+
     /// Admits a plain task in `lane`.
     pub fn add_to(&mut self, lane: u32) -> u32 {
         self.admit(|admission| admission.lane = lane)
@@ -118,14 +135,38 @@ impl Rig {
         starts.collect()
     }
 
+    /// Starts the one task that is due.
+    pub fn start_one(&mut self) -> u32 {
+        let started = self.starts();
+        assert_eq!(started.len(), 1, "{started:?}");
+        started[0]
+    }
+
+    /// One attempt after another succeeds, of so many tasks; in which order they started.
+    pub fn succeed(&mut self, count: usize) -> Vec<u32> {
+        let one = |rig: &mut Self| {
+            let slot = rig.start_one();
+            rig.answer(slot, 200);
+            slot
+        };
+        (0..count).map(|_| one(self)).collect()
+    }
+
+    /// Until when its server holds the lane.
+    pub fn held(&self) -> Option<Millis> {
+        self.queue.held_until(self.lane, self.time())
+    }
+
     pub fn wait(&mut self, ms: u64) {
         self.now += ms;
     }
 
+    pub fn end(&mut self, slot: u32, ended: &Ended) -> Verdict {
+        self.queue.settle(self.time(), slot, ended)
+    }
+
     pub fn settle(&mut self, slot: u32, outcome: Outcome, status: u32, server: Option<u64>) -> Verdict {
-        let server_delay = server.map(Millis::new);
-        let ended = Ended { server_delay, ..ended(outcome, status) };
-        self.queue.settle(self.time(), slot, &ended)
+        self.end(slot, &Ended { server_delay: server.map(Millis::new), ..ended(outcome, status) })
     }
 
     /// A response without a `Retry-After`.
@@ -135,9 +176,7 @@ impl Rig {
 
     /// A response that says how long its rate limit is used up.
     pub fn limit(&mut self, slot: u32, status: u32, reset_ms: u64) -> Verdict {
-        let rate_limit = Some(Millis::new(reset_ms));
-        let ended = Ended { rate_limit, ..ended(Outcome::Response, status) };
-        self.queue.settle(self.time(), slot, &ended)
+        self.end(slot, &Ended { rate_limit: Some(Millis::new(reset_ms)), ..ended(Outcome::Response, status) })
     }
 
     /// A response that asks to wait.
@@ -149,6 +188,11 @@ impl Rig {
     pub fn fail(&mut self, slot: u32) -> Verdict {
         self.settle(slot, Outcome::NetworkError, 0, None)
     }
+}
+
+/// Its credentials are asked for anew before each attempt.
+pub fn credentialed(admission: &mut Admission) {
+    admission.flags = admission.flags.with(Flags::CREDENTIALED);
 }
 
 /// The second attempt of a leased task of which nothing special is to be told.
