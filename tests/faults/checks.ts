@@ -46,6 +46,31 @@ export const atMost = (label: string, found: number, limit: number): Check => ({
   offenders: [],
 })
 
+/** What was not answered may be there or not: there are so many at the least and at the most. */
+export const between = (label: string, [least, most]: readonly [number, number], found: number): Check => ({
+  label,
+  found: `${least} to ${most}, ${found}`,
+  wanted: 'within',
+  ok: found >= least && found <= most,
+  offenders: [],
+})
+
+export function deadAreShown(rows: readonly Row[], deadLetters: readonly string[]): Check {
+  const shown = new Set(deadLetters)
+  const dead = new Set(rows.filter(({ status }) => status === 'EXHAUSTED').map(({ taskId }) => taskId))
+  const wrong = [...[...dead].filter((id) => !shown.has(id)), ...[...shown].filter((id) => !dead.has(id))]
+  return none('H12 dead letters and what is shown of them differ', wrong)
+}
+
+/** The longest that nothing moved for after the last blow. */
+export interface Still {
+  readonly stoodStillMs: number
+  readonly mayStandStillMs: number
+}
+
+export const stoodStill = ({ stoodStillMs, mayStandStillMs }: Still): Check =>
+  atMost('H14 ms in which nothing moved after the last blow', Math.round(stoodStillMs), mayStandStillMs)
+
 /** Exactly one for what was acknowledged, and never more than one. */
 export function one(
   label: string,
@@ -66,14 +91,13 @@ export function one(
   }
 }
 
-export function keysOf(visits: readonly Visit[]): Map<string, Set<string>> {
-  const keys = new Map<string, Set<string>>()
-  for (const { intent, key } of visits) {
-    const own = keys.get(intent) ?? new Set()
-    keys.set(intent, own.add(key ?? ''))
-  }
-  return keys
-}
+export const keysOf = (visits: readonly Visit[]): ReadonlyMap<string, ReadonlySet<string>> =>
+  new Map(
+    [...grouped(visits, ({ intent }) => intent)].map(([intent, own]) => [
+      intent,
+      new Set(own.map(({ key }) => key ?? '')),
+    ]),
+  )
 
 /** The counters of the store, which are kept as tasks change, beside what is there. */
 export function countsAgree(
@@ -134,6 +158,10 @@ export function grouped<T, Name>(list: readonly T[], group: (item: T) => Name): 
   }
   return groups
 }
+
+/** How often there is each. */
+export const tally = (names: readonly string[]): ReadonlyMap<string, number> =>
+  new Map([...grouped(names, (name) => name)].map(([name, { length }]) => [name, length]))
 
 /** Each with the one before it in its group. */
 export function pairs<T>(list: readonly T[], group: (item: T) => string): [T, T][] {

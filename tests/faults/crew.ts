@@ -106,7 +106,6 @@ export class Crew {
     this.#members.set(place, member)
   }
 
-  /** Gives an order to one that runs; false: there is none. */
   give(order: Order): boolean {
     const able = [...this.#members.values()].filter(({ ready, frozen, child }) => ready && !frozen && child.connected)
     const member = able[this.#turn++ % Math.max(1, able.length)]
@@ -148,14 +147,12 @@ export class Crew {
     }, forMs)
   }
 
-  /** Kills all, and starts one that is left alone. */
   async leaveOne(): Promise<void> {
     await this.end()
     this.#ending = false
     this.start(0)
   }
 
-  /** Kills all. */
   async end(): Promise<void> {
     this.#endAll()
     const gone = [...this.#members.values()].map(({ child }) => once(child, 'exit'))
@@ -163,7 +160,6 @@ export class Crew {
     await Promise.all(gone)
   }
 
-  /** Lets all close by themselves. */
   async close(): Promise<void> {
     this.#endAll()
     const closing = [...this.#members.values()]

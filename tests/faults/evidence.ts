@@ -9,7 +9,6 @@ import { readLeases } from './log.ts'
 import { leaseOf, type ProcessFacts } from './processes.ts'
 import type { Producer } from './producer.ts'
 
-/** What has happened. */
 export interface Story {
   readonly crew: Crew
   readonly producer: Producer
@@ -92,6 +91,9 @@ export const degradedFigure = (said: ReadonlyMap<string, number>): Figure => [
   [...said.values()].reduce((sum, count) => sum + count, 0),
   [...said.keys()].join('; '),
 ]
+
+export const words = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([name, count]) => `${count} ${name}`).join(', ')
 
 export interface Held {
   /** What `get` gives for each acknowledged intent. */

@@ -38,19 +38,32 @@ export interface Frame {
 
 /** `run` gives the checks that do not hold. */
 export async function framed(
-  { name, faults, seed, breaks, mounts = {}, leaves }: Frame,
+  { faults, seed, breaks, mounts = {}, ...named }: Frame,
   run: (server: FlakyServer, folder: string) => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
+  return await inFolder({ ...named, breaks }, async (folder) => {
+    const server = await startFlaky({ faults: { ...faults, seed }, mounts, honoursKeys: breaks !== 'no-key' })
+    try {
+      return await run(server, folder)
+    } finally {
+      await server.close()
+    }
+  })
+}
+
+/** A folder that is kept where the run has failed, unless that is what it was to do. */
+export async function inFolder(
+  { name, breaks, leaves }: Pick<Frame, 'name' | 'breaks' | 'leaves'>,
+  run: (folder: string) => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
   const folder = mkdtempSync(join(tmpdir(), `redrive-${name}-`))
-  const server = await startFlaky({ faults: { ...faults, seed }, mounts, honoursKeys: breaks !== 'no-key' })
-  let isKept = false
+  let isKept = !breaks
   try {
-    const broken = await run(server, folder)
-    isKept = broken.length > 0 && !breaks
-    if (isKept) process.stdout.write(`${leaves}: ${folder}\n`)
+    const broken = await run(folder)
+    isKept &&= broken.length > 0
     return broken
   } finally {
-    await server.close()
-    if (!isKept) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    if (isKept) process.stdout.write(`${leaves}: ${folder}\n`)
+    else rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

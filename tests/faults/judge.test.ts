@@ -1,10 +1,8 @@
 /** The judge is judged: what it must notice, each by itself, and what it must let pass. */
 
-import { describe, expect, test } from 'vitest'
-import { judge } from './judge.ts'
 import type { LeaseSpan } from './log.ts'
 import { ofProcesses, type ProcessFacts } from './processes.ts'
-import { COUNTS, lease, row, visit } from './samples.ts'
+import { brokenIn, COUNTS, judged, lease, row, visit } from './samples.ts'
 
 const LIMIT = 1
 
@@ -28,13 +26,13 @@ const fine: ProcessFacts = {
   limit: LIMIT,
 }
 
-const broken = (given: Partial<ProcessFacts>) =>
-  judge(ofProcesses({ ...fine, ...given }))
-    .filter(({ ok }) => !ok)
-    .map(({ label }) => label)
+const broken = (given: Partial<ProcessFacts>) => brokenIn(ofProcesses({ ...fine, ...given }))
 
-describe('what it notices', () => {
-  const faults: readonly (readonly [label: string, evidence: Partial<ProcessFacts>])[] = [
+const unsettled = { settlingAt: Infinity }
+
+judged<Partial<ProcessFacts>>(
+  broken,
+  [
     ['refused', { refusals: ['one: full'] }],
     ['kept in memory without a word', { soft: ['two'] }],
     ['lost', { effects: new Map([['one', 0]]) }],
@@ -60,16 +58,8 @@ describe('what it notices', () => {
     ['accepted beside the rows', { rows: [row, row] }],
     ['processes that ended by themselves', { deaths: ['0.1 ended with 1'] }],
     ['left over at the end', { drained: false }],
-  ]
-
-  test.each(faults)('%s', (label, evidence) => {
-    expect(broken(evidence)).toContain(label)
-  })
-})
-
-describe('what it lets pass', () => {
-  const unsettled = { settlingAt: Infinity }
-  const passes: readonly (readonly [what: string, evidence: Partial<ProcessFacts>])[] = [
+  ],
+  [
     ['a run in which all is well', {}],
     [
       'a second attempt once the lease of the first has run out, though its request is still open',
@@ -104,9 +94,5 @@ describe('what it lets pass', () => {
       'a task that was taken and whose answer was lost',
       { rows: [row, { ...row, taskId: 't2' }], unknown: ['two'], counts: { ...COUNTS, succeeded: 2 } },
     ],
-  ]
-
-  test.each(passes)('%s', (_, evidence) => {
-    expect(broken(evidence)).toEqual([])
-  })
-})
+  ],
+)

@@ -2,8 +2,6 @@
 
 import { choice, count, helpFor, read, seed } from './settings.ts'
 
-export { whole } from './settings.ts'
-
 /** How long a lease lasts here: long enough for a loaded machine to renew it, short enough for a run of a minute. */
 export const LEASE_MS = 1_000
 /** A process that is stopped for so long has lost what it held. */
@@ -54,4 +52,14 @@ export function chance(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
+}
+
+/** Of things that have each a share of all, the one at `draw`, which is in [0, 1); undefined: the rest. */
+export function sharedBy<T>(shares: readonly (readonly [share: number, thing: T])[], draw: number): T | undefined {
+  let left = draw
+  for (const [share, thing] of shares) {
+    left -= share
+    if (left < 0) return thing
+  }
+  return undefined
 }

@@ -3,8 +3,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Visit } from '../servers/start.mjs'
 import { FOREVER } from './checks.ts'
+import { type Evidence, judge } from './judge.ts'
 import type { LeaseSpan } from './log.ts'
 
 export const lease = (token: number, from: number, given: Partial<LeaseSpan> = {}): LeaseSpan => ({
@@ -43,10 +45,31 @@ export const visit = (by: number | string, startedAt: number, given: Partial<Vis
 export const row = { intent: 'one', taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1 }
 export const COUNTS = { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 }
 
+/** The labels of what an evidence breaks. */
+export const brokenIn = (evidence: Evidence): string[] =>
+  judge(evidence)
+    .filter(({ ok }) => !ok)
+    .map(({ label }) => label)
+
+/** The judge is judged: what it must notice, each by itself, and what it must let pass. Facts are given beside those of `base`. */
+export function judged<Facts>(
+  broken: (given: Facts, base?: Facts) => readonly string[],
+  notices: readonly (readonly [label: string, given: Facts, base?: Facts])[],
+  passes: readonly (readonly [what: string, given: Facts, base?: Facts])[],
+): void {
+  describe('what it notices', () => {
+    for (const [label, given, base] of notices) test(label, () => expect(broken(given, base)).toContain(label))
+  })
+  describe('what it lets pass', () => {
+    for (const [what, given, base] of passes) test(what, () => expect(broken(given, base)).toEqual([]))
+  })
+}
+
 /** A program under tests/ to its end. */
 export async function finish(path: string, args: readonly string[]): Promise<{ code: number; output: string }> {
   const program = fileURLToPath(new URL(`../${path}`, import.meta.url))
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGTERM'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
   const [code] = await once(child, 'close')

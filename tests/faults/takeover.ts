@@ -4,7 +4,7 @@
  */
 
 import type { Visit } from '../servers/start.mjs'
-import { atMost, type Check, FOREVER } from './checks.ts'
+import { atMost, type Check, FOREVER, grouped } from './checks.ts'
 import type { Figure } from './evidence.ts'
 import type { LeaseSpan } from './log.ts'
 import { leaseOf } from './processes.ts'
@@ -20,17 +20,13 @@ export interface TakeoverFacts {
 
 /** Milliseconds, from the least to the most; Infinity: never. */
 export function takeoversOf({ leases, visits, killed }: TakeoverFacts): readonly number[] {
-  const attempts = new Map<string, number[]>()
-  for (const visit of visits) {
-    const taskId = leaseOf(visit, leases)?.taskId
-    if (taskId !== undefined) attempts.set(taskId, [...(attempts.get(taskId) ?? []), visit.startedAt])
-  }
+  const attempts = grouped(visits, (visit) => leaseOf(visit, leases)?.taskId)
   return [...leases.values()]
     .flatMap(({ taskId, life, settlingAt, successAt }) => {
       const at = killed.get(life)
       // one that was about to be settled may have been; and one whose end a later life of it told is over
       if (at === undefined || settlingAt < FOREVER || successAt < FOREVER) return []
-      const next = attempts.get(taskId)?.find((startedAt) => startedAt >= at) ?? FOREVER
+      const next = attempts.get(taskId)?.find(({ startedAt }) => startedAt >= at)?.startedAt ?? FOREVER
       return [Math.round(next - at)]
     })
     .sort((a, b) => a - b)

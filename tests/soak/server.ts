@@ -2,6 +2,7 @@
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { chance } from '../faults/options.ts'
 import { RETRY_MS } from './options.ts'
 
@@ -45,9 +46,7 @@ export async function startServer(failing: number, seed: number): Promise<SoakSe
   let [done, twice, early] = [0, 0, 0]
   const server = createServer(async (request, response) => {
     const cameAt = Date.now()
-    let body = ''
-    for await (const chunk of request) body += chunk
-    const { n, at } = JSON.parse(body) as Asked
+    const { n, at } = (await json(request)) as Asked
     const due = dueAt.get(n)
     if (due === undefined) heard.begun.push(cameAt - at)
     else heard.late.push(cameAt - due)

@@ -17,7 +17,6 @@ export interface Tab {
 }
 
 export interface Ear {
-  /** A line of the console. */
   said(line: string): void
   /** The tab's process is gone, though nobody has asked for it, or because of `crash`. */
   crashed(): void
@@ -28,7 +27,6 @@ export interface Browser {
   open(ear: Ear, options: { readonly script: string; readonly alone: boolean }): Promise<Tab>
   /** Without a network, all tabs at once, also those to come. */
   offline?(on: boolean): Promise<void>
-  /** SIGKILL to all its processes. */
   kill(): void
   /** As a user does. */
   close(): Promise<void>

@@ -16,7 +16,6 @@ export interface Look {
   readonly deadLetters: readonly string[]
 }
 
-/** What has happened. */
 export interface Story {
   readonly fleet: Fleet
   readonly producer: Producer

@@ -96,7 +96,6 @@ export class Fleet {
     await Promise.all(this.#places.map((place) => this.open(place)))
   }
 
-  /** A new tab in this place. */
   async open(place: Place): Promise<void> {
     const browser = this.#running()
     const ear = { said: (line: string) => this.#hear(place, line), crashed: () => this.#crashed(place) }
@@ -117,7 +116,6 @@ export class Fleet {
     return true
   }
 
-  /** SIGKILL to the whole browser. */
   async kill(): Promise<void> {
     const at = now()
     const browser = this.#browser

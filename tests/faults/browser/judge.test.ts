@@ -1,8 +1,6 @@
 /** The judge is judged: what it must notice, each by itself, and what it must let pass. */
 
-import { describe, expect, test } from 'vitest'
-import { judge } from '../judge.ts'
-import { COUNTS, row, visit } from '../samples.ts'
+import { brokenIn, COUNTS, judged, row, visit } from '../samples.ts'
 import { type BrowserFacts, ofBrowsers } from './documents.ts'
 import { comeBack, goAway, type Life } from './lives.ts'
 
@@ -49,14 +47,14 @@ const fine: BrowserFacts = {
 }
 const exhausted = { ...COUNTS, succeeded: 0, exhausted: 1 }
 
-const broken = (given: Partial<BrowserFacts>) =>
-  judge(ofBrowsers({ ...fine, ...given }))
-    .filter(({ ok }) => !ok)
-    .map(({ label }) => label)
+const broken = (given: Partial<BrowserFacts>) => brokenIn(ofBrowsers({ ...fine, ...given }))
 
-describe('what it notices', () => {
-  const again = 'tasks sent again before the attempt was over'
-  const faults: readonly (readonly [label: string, evidence: Partial<BrowserFacts>])[] = [
+const again = 'tasks sent again before the attempt was over'
+const two = visit('a first', 60, { intent: 'two' })
+
+judged<Partial<BrowserFacts>>(
+  broken,
+  [
     ['refused', { refusals: ['one: full'] }],
     ['kept in memory without a word', { soft: ['two'] }],
     ['lost', { effects: new Map([['one', 0]]) }],
@@ -89,16 +87,8 @@ describe('what it notices', () => {
     ['browsers and tabs that ended by themselves', { deaths: ['the browser ended by itself'] }],
     ['errors that nobody caught', { uncaught: ['a: TypeError'] }],
     ['left over at the end', { drained: false }],
-  ]
-
-  test.each(faults)('%s', (label, evidence) => {
-    expect(broken(evidence)).toContain(label)
-  })
-})
-
-describe('what it lets pass', () => {
-  const two = visit('a first', 60, { intent: 'two' })
-  const passes: readonly (readonly [what: string, evidence: Partial<BrowserFacts>])[] = [
+  ],
+  [
     ['a run in which all is well', {}],
     [
       'a second attempt and another task, once the tab was killed under the first',
@@ -154,9 +144,5 @@ describe('what it lets pass', () => {
       'a task that was kept in memory, and that was said',
       { soft: ['two'], degraded: ['storage_unavailable: the browser does not answer'] },
     ],
-  ]
-
-  test.each(passes)('%s', (_, evidence) => {
-    expect(broken(evidence)).toEqual([])
-  })
-})
+  ],
+)

@@ -1,6 +1,6 @@
 /** The browser is killed, all its processes at once, and started again on the same profile, while tasks come in and are sent. */
 
-import { chance } from '../options.ts'
+import { chance, sharedBy } from '../options.ts'
 import { wait } from '../runner.ts'
 import type { Story } from './evidence.ts'
 import { fleetRun, type RunOptions } from './feed.ts'
@@ -14,8 +14,12 @@ export interface KillOptions extends RunOptions {
 /** Of the tasks, those that begin as a call. */
 const CALLED_SHARE = 0.25
 /** When it is struck: at any moment; while it starts; right after the server has answered, or a task was acknowledged. */
-const MOMENTS = ['any', 'starting', 'answered', 'acknowledged'] as const
-const CHANCES = [0.3, 0.1, 0.3, 0.3]
+const MOMENTS = [
+  [0.3, 'any'],
+  [0.1, 'starting'],
+  [0.3, 'answered'],
+  [0.3, 'acknowledged'],
+] as const
 const MOST_MS = 1_200
 const STARTING_MS = 600
 /** A moment that does not come is not waited for. */
@@ -39,7 +43,7 @@ export function killRun(options: KillOptions): Promise<Story> {
     async ({ fleet, producer, calls, feed }) => {
       feed(() => Math.min(1, 0.1 + (0.9 * fleet.kills) / Math.max(1, kills)))
       while (fleet.kills < kills) {
-        const [moment, delayMs] = [pick(random()), random() * MOST_MS]
+        const [moment, delayMs] = [sharedBy(MOMENTS, random()) ?? 'any', random() * MOST_MS]
         aimed.set(moment, (aimed.get(moment) ?? 0) + 1)
         const starting = fleet.start()
         if (moment === 'starting') {
@@ -64,7 +68,7 @@ export function killRun(options: KillOptions): Promise<Story> {
     async ({ fleet }) => ({
       figures: [
         ['browsers killed', fleet.kills, `${options.tabs} tabs each`],
-        ...MOMENTS.map((moment) => [`  ${WORDS[moment]}`, aimed.get(moment) ?? 0, ''] as const),
+        ...MOMENTS.map(([, moment]) => [`  ${WORDS[moment]}`, aimed.get(moment) ?? 0, ''] as const),
       ],
     }),
   )
@@ -76,7 +80,3 @@ const WORDS = {
   answered: 'right after an answer was sent',
   acknowledged: 'right after an acknowledgement',
 } as const
-
-function pick(random: number): (typeof MOMENTS)[number] {
-  return MOMENTS.find((_, at) => random < CHANCES.slice(0, at + 1).reduce((sum, each) => sum + each, 0)) ?? 'any'
-}

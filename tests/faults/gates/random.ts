@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { RetryQueue, type RetryQueueOptions } from '../../../js/index.ts'
+import { quantile } from '../takeover.ts'
 
 export interface Row {
   /** How many answers of a thousand are a 503. */
@@ -77,8 +78,10 @@ export async function run(row: Row): Promise<Outcome> {
 
 /** The time that so many of a hundred took at most. */
 export function percentile(tookMs: readonly number[], percent: number): number {
-  const sorted = [...tookMs].sort((a, b) => a - b)
-  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? 0
+  return quantile(
+    [...tookMs].sort((a, b) => a - b),
+    percent / 100,
+  )
 }
 
 async function failing({ perMille, seed }: Row) {

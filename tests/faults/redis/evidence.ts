@@ -2,8 +2,9 @@
 
 import type { TaskStore } from '../../../js/api/store.ts'
 import type { FlakyServer } from '../../servers/start.mjs'
+import { tally } from '../checks.ts'
 import type { Crew } from '../crew.ts'
-import { degradedFigure, effectsOf, type Figure, listed, readStore, requestFigures } from '../evidence.ts'
+import { degradedFigure, effectsOf, type Figure, listed, readStore, requestFigures, words } from '../evidence.ts'
 import { readSpans } from '../log.ts'
 import { MAX_ATTEMPTS } from '../queue-process.ts'
 import type { Callers } from './callers.ts'
@@ -57,12 +58,9 @@ export async function gather(
     full: nemesis.troubles.filter(({ kind }) => kind === 'memory'),
   }
   const told = (outcome: string) => callers.calls.filter((call) => call.outcome === outcome)
-  const codes = new Map<string, number>()
-  for (const { code = 'killed' } of [...told('unknown'), ...told('refused')])
-    codes.set(code, (codes.get(code) ?? 0) + 1)
+  const codes = tally([...told('unknown'), ...told('refused')].map(({ code = 'killed' }) => code))
   const settled = (answer: string | undefined) => leases.filter((lease) => lease.answer === answer).length
-  const troubles = new Map<string, number>()
-  for (const { kind } of nemesis.troubles) troubles.set(kind, (troubles.get(kind) ?? 0) + 1)
+  const troubles = tally(nemesis.troubles.map(({ kind }) => kind))
   const longest = Math.max(
     0,
     ...callers.calls
@@ -100,6 +98,3 @@ export async function gather(
   ]
   return { facts, figures }
 }
-
-const words = (counts: ReadonlyMap<string, number>): string =>
-  [...counts].map(([name, count]) => `${count} ${name}`).join(', ')

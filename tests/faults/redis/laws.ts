@@ -4,7 +4,21 @@
  */
 
 import type { Visit } from '../../servers/start.mjs'
-import { atMost, type Check, FOREVER, mostAtOnce, none, pairs, TICK_MS } from '../checks.ts'
+import {
+  atMost,
+  between,
+  type Check,
+  deadAreShown,
+  FOREVER,
+  grouped,
+  mostAtOnce,
+  none,
+  pairs,
+  type Still,
+  stoodStill,
+  TICK_MS,
+  tally,
+} from '../checks.ts'
 import type { Held } from '../evidence.ts'
 import { type Evidence, withoutAWord } from '../judge.ts'
 import type { LeaseSpan } from '../log.ts'
@@ -25,7 +39,7 @@ export interface Span {
   readonly until: number
 }
 
-export interface RedisFacts extends Held {
+export interface RedisFacts extends Held, Still {
   readonly calls: readonly Call[]
   readonly leases: readonly LeaseSpan[]
   readonly visits: readonly Visit[]
@@ -38,9 +52,6 @@ export interface RedisFacts extends Held {
   /** What the processes said works less well than it should. */
   readonly degraded: readonly string[]
   readonly drained: boolean
-  /** The longest that nothing moved for after the last blow. */
-  readonly stoodStillMs: number
-  readonly mayStandStillMs: number
   readonly limit: number
   readonly limitPerLane: number
   readonly maxAttempts: number
@@ -116,27 +127,14 @@ export function ofRedis(facts: RedisFacts): Evidence {
     },
     own: [
       atMost('H8 leases at once', mostAtOnce(knownSpans(facts, leases)), limit),
-      ...[...new Set(leases.map(({ lane }) => lane))].map((lane) =>
-        atMost(
-          `H8 leases at once, ${lane}`,
-          mostAtOnce(
-            knownSpans(
-              facts,
-              leases.filter((lease) => lease.lane === lane),
-            ),
-          ),
-          facts.limitPerLane,
-        ),
+      ...[...grouped(leases, ({ lane }) => lane)].map(([lane, own]) =>
+        atMost(`H8 leases at once, ${lane}`, mostAtOnce(knownSpans(facts, own)), facts.limitPerLane),
       ),
       besideTheRows(facts),
       ...givenWay(facts),
       samplesFit(facts),
-      exhaustedAreShown(facts),
-      atMost(
-        'H14 ms in which nothing moved after the last blow',
-        Math.round(facts.stoodStillMs),
-        facts.mayStandStillMs,
-      ),
+      deadAreShown(rows, facts.deadLetters),
+      stoodStill(facts),
       ...settledWhenFull(facts),
     ],
   }
@@ -225,8 +223,7 @@ const leasedTwice = (facts: RedisFacts): string[] =>
 
 function tooMany({ visits, rows, leases, calls, maxAttempts, redriven }: RedisFacts): string[] {
   const intents = new Map(calls.map(({ request, taskId = '' }) => [taskId, request.intent]))
-  const sent = new Map<string, number>()
-  for (const { intent } of visits) sent.set(intent, (sent.get(intent) ?? 0) + 1)
+  const sent = tally(visits.map(({ intent }) => intent))
   return rows.flatMap(({ taskId, attemptNumber }) => {
     const refunds = leases.filter((lease) => lease.taskId === taskId && lease.isRefunded).length
     const most = (maxAttempts + refunds) * (redriven.has(taskId) ? 2 : 1)
@@ -276,12 +273,7 @@ function leasedEarly(facts: RedisFacts): string[] {
 
 /** One whose enqueue was answered before the other's was asked for comes first, as a whole. */
 function outOfOrder({ calls, leases, lags, redriven }: RedisFacts): string[] {
-  const spans = new Map<string, LeaseSpan[]>()
-  for (const lease of leases) {
-    const own = spans.get(lease.taskId) ?? []
-    spans.set(lease.taskId, own)
-    own.push(lease)
-  }
+  const spans = grouped(leases, ({ taskId }) => taskId)
   const ordered = calls.filter(({ request, outcome, taskId = '' }) => {
     return request.kind === 'new' && request.orderKey !== undefined && outcome === 'accepted' && !redriven.has(taskId)
   })
@@ -328,14 +320,7 @@ function besideTheRows(facts: RedisFacts): Check {
   const lost = news.filter((call) => call.outcome === 'accepted' && mayBeGone(call, facts)).length
   // one that is not known is a task of its own each time it is asked for, which is its store's to cancel
   const unknown = news.filter(({ outcome }) => outcome === 'unknown' || outcome === 'open').length
-  const [least, most] = [taken.size - lost, taken.size + unknown]
-  return {
-    label: 'H3 accepted beside the rows',
-    found: `${least} to ${most}, ${rows.length}`,
-    wanted: 'within',
-    ok: rows.length >= least && rows.length <= most,
-    offenders: [],
-  }
+  return between('H3 accepted beside the rows', [taken.size - lost, taken.size + unknown], rows.length)
 }
 
 /** Tasks give way in a server without memory alone, and each is counted. */
@@ -353,13 +338,6 @@ function samplesFit(facts: RedisFacts): Check {
     `H3 counts() while it ran, ${samples.length} times`,
     wrong.map(({ acknowledged, asked, total }) => `${total} counted, ${acknowledged} acknowledged, ${asked} asked for`),
   )
-}
-
-function exhaustedAreShown({ rows, deadLetters }: RedisFacts): Check {
-  const shown = new Set(deadLetters)
-  const dead = rows.filter(({ status }) => status === 'EXHAUSTED').map(({ taskId }) => taskId)
-  const wrong = [...dead.filter((id) => !shown.has(id)), ...deadLetters.filter((id) => !dead.includes(id))]
-  return none('H12 dead letters and what is shown of them differ', wrong)
 }
 
 /** A server without room still takes what frees it. */

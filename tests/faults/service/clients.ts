@@ -3,7 +3,7 @@
  * posts twice at once, uses a key for another request, looks at its task, or takes it back. All that they ask and are told is written down.
  */
 
-import { chance } from '../options.ts'
+import { chance, sharedBy } from '../options.ts'
 import { wait } from '../runner.ts'
 import { type Asked, ask, type Told } from './ask.ts'
 import type { Fleet, Life } from './fleet.ts'
@@ -13,7 +13,6 @@ import { type Addresses, type Intent, taskIn } from './intents.ts'
 /** 'again': the same under its key; 'conflict': another request under it; 'stranger': a look at another tenant's task. */
 export type CallKind = 'post' | 'again' | 'conflict' | 'get' | 'stranger' | 'cancel' | 'redrive'
 
-/** One request, as its client knows it. */
 export interface Call {
   readonly kind: CallKind
   readonly intent: string
@@ -42,12 +41,12 @@ const PLACELESS_MS = 100
 const MOST_TRIES = 600
 /** Shares of the posts that are made twice at once, and of the acknowledged that are dealt with further. */
 const TWICE_SHARE = 0.1
-const FURTHER: readonly (readonly [kind: Exclude<CallKind, 'post' | 'redrive'>, share: number])[] = [
-  ['again', 0.1],
-  ['conflict', 0.08],
-  ['get', 0.15],
-  ['stranger', 0.04],
-  ['cancel', 0.08],
+const FURTHER: readonly (readonly [share: number, kind: Exclude<CallKind, 'post' | 'redrive'>])[] = [
+  [0.1, 'again'],
+  [0.08, 'conflict'],
+  [0.15, 'get'],
+  [0.04, 'stranger'],
+  [0.08, 'cancel'],
 ]
 
 export interface ClientOptions {
@@ -126,7 +125,7 @@ export class Clients {
     const { taskId } = post?.taskId === undefined ? (second ?? {}) : post
     if (taskId === undefined) return
     this.#tasks.set(intent.name, taskId)
-    const kind = kindAt(draws.further)
+    const kind = sharedBy(FURTHER, draws.further)
     if (kind === undefined || (kind === 'cancel' && this.#mayStillCome(intent))) return
     if (kind === 'cancel') await wait(this.#random() * 500)
     const at = fleet.pick(post?.life)
@@ -205,13 +204,4 @@ export function wordsOf(
     ...(said !== undefined && { said }),
     ...(taskStatus !== undefined && { message: taskStatus }),
   }
-}
-
-function kindAt(draw: number): (typeof FURTHER)[number][0] | undefined {
-  let left = draw
-  for (const [kind, share] of FURTHER) {
-    left -= share
-    if (left < 0) return kind
-  }
-  return undefined
 }

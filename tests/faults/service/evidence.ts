@@ -11,7 +11,6 @@ import { CONCURRENCY, EXIT_MS, type Options, PER_ORIGIN } from './options.ts'
 import type { Receiver } from './receiver.ts'
 import type { Target } from './target.ts'
 
-/** All that has happened. */
 export interface Story
   extends Pick<ServiceFacts, 'samples' | 'quiet' | 'drained' | 'stoodStillMs' | 'mayStandStillMs'> {
   readonly options: Options

@@ -1,7 +1,7 @@
 /** All that a judge knows of a run, and what follows from it about single visits: who sent them, and until when they may go on. */
 
 import type { Visit } from '../../servers/start.mjs'
-import { type Counts, FOREVER, GRAIN_MS, grouped, type Row } from '../checks.ts'
+import { type Counts, FOREVER, GRAIN_MS, grouped, type Row, type Still } from '../checks.ts'
 import type { Call } from './clients.ts'
 import type { Death, Exit, Struck } from './fleet.ts'
 import type { Intent } from './intents.ts'
@@ -52,7 +52,7 @@ export interface Quiet {
   readonly rows: readonly TaskRow[]
 }
 
-export interface ServiceFacts {
+export interface ServiceFacts extends Still {
   readonly intents: readonly Intent[]
   readonly calls: readonly Call[]
   readonly visits: readonly Visit[]
@@ -79,9 +79,6 @@ export interface ServiceFacts {
   readonly exits: readonly Exit[]
   readonly deaths: readonly Death[]
   readonly drained: boolean
-  /** The longest that nothing moved for after the last blow. */
-  readonly stoodStillMs: number
-  readonly mayStandStillMs: number
   readonly limit: number
   readonly limitPerOrigin: number
   /** How long a process that is told to end may take. */
@@ -114,19 +111,12 @@ export class Index {
     const telling = facts.rows.filter((row) => callbackOf(row) !== undefined)
     this.callbackRows = grouped(telling, ({ idempotencyKey }) => idempotencyKey ?? '')
     this.callbacksOf = grouped(telling, (row) => callbackOf(row) ?? '')
-    const tasks = new Map<string, string[]>()
-    for (const { intent, taskId = '' } of receipts(facts.calls)) {
-      const own = tasks.get(intent) ?? []
-      if (!own.includes(taskId)) tasks.set(intent, [...own, taskId])
-    }
-    this.tasks = tasks
-    const visits = new Map<string, Visit[]>()
-    for (const visit of [...facts.visits].sort((a, b) => a.startedAt - b.startedAt)) {
-      const own = visits.get(visit.intent)
-      if (own) own.push(visit)
-      else visits.set(visit.intent, [visit])
-    }
-    this.visits = visits
+    const told = grouped(receipts(facts.calls), ({ intent }) => intent)
+    this.tasks = new Map([...told].map(([intent, own]) => [intent, [...new Set(own.map(({ taskId = '' }) => taskId))]]))
+    this.visits = grouped(
+      facts.visits.toSorted((a, b) => a.startedAt - b.startedAt),
+      ({ intent }) => intent,
+    )
   }
 
   /** The task of an intent, as its first receipt has it. */

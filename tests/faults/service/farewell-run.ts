@@ -1,10 +1,8 @@
 /** After the blows of a run: a process is told to end, again and again, while clients post to it as fast as they can. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startServer } from '../../redis/servers.ts'
 import { type Check, none } from '../checks.ts'
+import { inFolder } from '../frame.ts'
 import { chance } from '../options.ts'
 import { conclude, type Say } from '../runner.ts'
 import { type Farewell, farewell, storeIn } from './farewell.ts'
@@ -19,22 +17,21 @@ export async function farewellRun({ store, farewells, seed, breaks }: Options, s
   const random = chance(seed ^ 0xfa4e)
   const all: Farewell[] = []
   for (let i = 0; i < farewells; i++) {
-    const folder = mkdtempSync(join(tmpdir(), 'redrive-farewell-'))
-    const redis = store === 'redis' ? await startServer({ appendonly: true, appendfsync: 'always' }) : undefined
     const afterMs = Math.round(LEAST_MS + random() * (MOST_MS - LEAST_MS))
-    const mutant = isMutant(breaks) ? breaks : undefined
-    let told: Farewell | undefined
-    try {
-      told = await farewell({ folder, store: redis?.url ?? storeIn(folder), afterMs, mutant })
-      all.push(told)
-      say(
-        `told to end ${afterMs} ms after the first post: ${told.accepted.length} tasks accepted, ${told.cut.length} answers cut`,
-      )
-    } finally {
-      await redis?.end()
-      if (breaks || (told && farewellChecks([told]).every(({ ok }) => ok))) rmSync(folder, { recursive: true })
-      else process.stdout.write(`The store, and what each process wrote down: ${folder}\n`)
-    }
+    await inFolder(
+      { name: 'farewell', breaks, leaves: 'The store, and what each process wrote down' },
+      async (folder) => {
+        await using redis =
+          store === 'redis' ? await startServer({ appendonly: true, appendfsync: 'always' }) : undefined
+        const mutant = isMutant(breaks) ? breaks : undefined
+        const told = await farewell({ folder, store: redis?.url ?? storeIn(folder), afterMs, mutant })
+        all.push(told)
+        say(
+          `told to end ${afterMs} ms after the first post: ${told.accepted.length} tasks accepted, ${told.cut.length} answers cut`,
+        )
+        return farewellChecks([told]).filter(({ ok }) => !ok)
+      },
+    )
   }
   const sum = (of: (each: Farewell) => number) => all.reduce((total, each) => total + of(each), 0)
   const slowest = Math.max(0, ...all.map(({ tookMs }) => tookMs))

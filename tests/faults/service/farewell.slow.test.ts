@@ -1,9 +1,7 @@
 /** SIGTERM while clients post as fast as they can: each gets a whole answer or no connection, and what was accepted is there. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { freshFolder } from '../../folder.ts'
 import { startServer } from '../../redis/servers.ts'
 import { type Farewell, farewell, storeIn } from './farewell.ts'
 import { farewellChecks } from './farewell-run.ts'
@@ -17,25 +15,19 @@ const broken = (all: readonly Farewell[]) =>
     .filter(({ ok }) => !ok)
     .map(({ label, offenders }) => [label, ...offenders])
 
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'redrive-farewell-'))
-  onTestFinished(() => rm(made, { recursive: true, force: true }))
-  return made
-}
-
 describe('a process that is told to end under load', () => {
   test('keeps all that it accepted in a file, and cuts no answer', { timeout: TIMEOUT_MS }, async () => {
-    const made = await folder()
+    const made = freshFolder()
     expect(broken([await farewell({ folder: made, store: storeIn(made), afterMs: AFTER_MS })])).toEqual([])
   })
 
   test('keeps all that it accepted in Redis, and cuts no answer', { timeout: TIMEOUT_MS }, async () => {
     await using redis = await startServer({ appendonly: true, appendfsync: 'always' })
-    expect(broken([await farewell({ folder: await folder(), store: redis.url, afterMs: AFTER_MS })])).toEqual([])
+    expect(broken([await farewell({ folder: freshFolder(), store: redis.url, afterMs: AFTER_MS })])).toEqual([])
   })
 
   test('is found out where it cuts them', { timeout: TIMEOUT_MS }, async () => {
-    const made = await folder()
+    const made = freshFolder()
     const told = await farewell({ folder: made, store: storeIn(made), afterMs: AFTER_MS, mutant: 'cuts-answers' })
     expect(broken([told])).toContainEqual(expect.arrayContaining(['SIGTERM: answers cut']))
   })

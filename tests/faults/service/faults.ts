@@ -11,16 +11,6 @@ export interface Fault {
 /** Faults with their shares of all requests. */
 export type Faults = readonly (readonly [share: number, fault: Fault])[]
 
-/** `draw`: in [0, 1). undefined: there is none. */
-export function faultAt(faults: Faults, draw: number): Fault | undefined {
-  let left = draw
-  for (const [share, fault] of faults) {
-    left -= share
-    if (left < 0) return fault
-  }
-  return undefined
-}
-
 /** FNV-1a. */
 export function seedOf(text: string): number {
   let hash = 0x811c9dc5

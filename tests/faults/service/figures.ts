@@ -1,6 +1,7 @@
 /** The figures of a run, for people: how much there was of what its laws are about. */
 
-import type { Figure } from '../evidence.ts'
+import { tally } from '../checks.ts'
+import { type Figure, words } from '../evidence.ts'
 import { isHeard, ownRows, wants } from './ends.ts'
 import type { Story } from './evidence.ts'
 import type { Index, ServiceFacts } from './facts.ts'
@@ -66,15 +67,6 @@ export function figuresOf(
     ['seconds', (tookMs / 1_000).toFixed(1), `${Math.round(facts.stoodStillMs)} ms without a move after the blows`],
   ]
 }
-
-function tally(names: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return counts
-}
-
-const words = (counts: ReadonlyMap<string, number>): string =>
-  [...counts].map(([name, count]) => `${count} ${name}`).join(', ')
 
 /** Ends that were to be told, by the histories of all tasks, and those that were. */
 function callbackFigures(index: Index): readonly Figure[] {

@@ -21,7 +21,6 @@ const LAST_WORDS = 2_000
 /** One that was told to end so long ago never will. */
 const NEVER_MS = 60_000
 
-/** A process, from its start to its end. */
 export interface Life {
   /** `1.3`: the third one in place 1. */
   readonly name: string
@@ -158,7 +157,6 @@ export class Fleet {
     })
   }
 
-  /** Resolves when `count` of them answer. */
   async whenReady(count: number): Promise<void> {
     if (await within(START_MS, () => this.ready.length >= count || this.deaths.length > 0)) {
       if (this.deaths.length === 0) return
@@ -215,7 +213,6 @@ export class Fleet {
     )
   }
 
-  /** Kills all. */
   async end(): Promise<void> {
     this.#isEnding = true
     const all = [...this.#members.values()].map((member) => gone(member))

@@ -8,9 +8,7 @@ export type Who = 'client' | 'operator' | 'target' | 'receiver' | 'nemesis' | 'p
 /** Writes one line. `what` happened to `who`, and whatever else there is to say. */
 export type Note = (who: Who, what: string, about: object) => void
 
-export const historyFile = (folder: string): string => join(folder, 'history.ndjson')
-
 export function noteIn(folder: string): Note {
-  const file = historyFile(folder)
+  const file = join(folder, 'history.ndjson')
   return (who, what, about) => appendFileSync(file, `${JSON.stringify({ at: Date.now(), who, what, ...about })}\n`)
 }

@@ -1,6 +1,6 @@
 /** The tasks that clients ask for: drawn by the seed, each known to the target by the name in its body. */
 
-import { chance } from '../options.ts'
+import { chance, sharedBy } from '../options.ts'
 import { ATTEMPT_MS } from './options.ts'
 import { SIGNINGS, type Signing } from './signing.ts'
 
@@ -46,10 +46,10 @@ const DELAY_MS = 1_500
 /** Share of the tasks that have the key of the one before them, which is another tenant's. */
 const TWIN_SHARE = 0.05
 /** Shares of kinds; the rest is plain. */
-const KINDS: readonly (readonly [kind: Kind, share: number])[] = [
-  ['spent', 0.05],
-  ['refused', 0.04],
-  ['never', 0.02],
+const KINDS: readonly (readonly [share: number, kind: Kind])[] = [
+  [0.05, 'spent'],
+  [0.04, 'refused'],
+  [0.02, 'never'],
 ]
 
 const CURVES: readonly Intent['policy'][] = [
@@ -82,7 +82,7 @@ export function intentsOf(tasks: number, seed: number): readonly Intent[] {
     const isTwin = random() < TWIN_SHARE && before !== undefined && before.key === `key-${before.name}`
     const others = TENANTS.filter((tenant) => tenant !== before?.tenant)
     const tenant = pick(isTwin ? others : TENANTS)
-    const kind = kindAt(random())
+    const kind = sharedBy(KINDS, random()) ?? 'plain'
     const curve = pick(CURVES)
     const draw = random()
     const isOrdered = kind === 'plain' && draw < ORDERED_SHARE
@@ -108,15 +108,6 @@ function wishOf(random: () => number): CallbackWish | undefined {
     on: WISHES[Math.floor(on * WISHES.length)],
     signing: signed < UNSIGNED_SHARE ? undefined : SIGNINGS[Math.floor(which * SIGNINGS.length)],
   }
-}
-
-function kindAt(draw: number): Kind {
-  let left = draw
-  for (const [kind, share] of KINDS) {
-    left -= share
-    if (left < 0) return kind
-  }
-  return 'plain'
 }
 
 /** Where tasks are sent, and where their ends are told. */

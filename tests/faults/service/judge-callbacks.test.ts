@@ -1,7 +1,7 @@
 /** The judge of callbacks is judged: each fault that it must notice, by itself, and what it must let pass. */
 
-import { describe, expect, test } from 'vitest'
 import type { Visit } from '../../servers/start.mjs'
+import { COUNTS, judged } from '../samples.ts'
 import type { Call } from './clients.ts'
 import { Index, type Said, type ServiceFacts, type TaskRow } from './facts.ts'
 import type { CallbackWish, Intent } from './intents.ts'
@@ -63,7 +63,7 @@ const delivered: ServiceFacts = {
   ...{ targets: [ORIGIN], callbacks: [callback()], quiet: [], found: new Map(), deadLetters: [] },
   rows: [row('SUCCEEDED'), telling()],
   stories: new Map([['t1', [line('succeeded', 1_000)]]]),
-  counts: { pending: 0, inFlight: 0, succeeded: 2, exhausted: 0, cancelled: 0, purged: 0 },
+  counts: { ...COUNTS, succeeded: 2 },
   ...{ samples: [], pauses: [], redriven: new Map(), failedOperations: [], struck: [], exits: [], deaths: [] },
   ...{ drained: true, stoodStillMs: 0, mayStandStillMs: 1, limit: 8, limitPerOrigin: 3, exitMs: 1 },
 }
@@ -160,12 +160,6 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
   ['H8 callbacks at once of a process', { limitPerOrigin: 1, callbacks: [callback(), callback({ key: 'cb-2' })] }],
 ]
 
-describe('what it notices', () => {
-  test.each(faults)('%s', (label, facts) => {
-    expect(broken(facts)).toContain(label)
-  })
-})
-
 const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[] = [
   ['an end that was told', {}],
   ['one that was told again after its answer was lost', { callbacks: [callback(), callback({ startedAt: 3_000 })] }],
@@ -202,8 +196,4 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
   ],
 ]
 
-describe('what it lets pass', () => {
-  test.each(passes)('%s', (_, facts) => {
-    expect(broken(facts)).toEqual([])
-  })
-})
+judged(broken, faults, passes)

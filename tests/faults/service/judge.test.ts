@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Visit } from '../../servers/start.mjs'
-import { judge } from '../judge.ts'
+import { brokenIn, COUNTS as counts, judged } from '../samples.ts'
 import type { Call } from './clients.ts'
 import type { Said, ServiceFacts, TaskRow } from './facts.ts'
 import type { Death, Struck } from './fleet.ts'
@@ -76,8 +76,6 @@ const death = (given: Partial<Death> = {}): Death => ({
   ...{ life: '0.1', startedAt: 100, at: 200, wasReady: true, words: 'ended with 1' },
   ...given,
 })
-
-const counts = { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 }
 
 /** One task, delivered at once. */
 const fine: ServiceFacts = {
@@ -162,10 +160,7 @@ const beside = (given: Partial<ServiceFacts>): Partial<ServiceFacts> => {
   }
 }
 
-const broken = (given: Partial<ServiceFacts>) =>
-  judge(ofService({ ...fine, ...given }))
-    .filter(({ ok }) => !ok)
-    .map(({ label }) => label)
+const broken = (given: Partial<ServiceFacts>) => brokenIn(ofService({ ...fine, ...given }))
 
 const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[] = [
   ['lost', { effects: new Map([['one', 0]]) }],
@@ -285,12 +280,6 @@ const faults: readonly (readonly [label: string, facts: Partial<ServiceFacts>])[
   ],
 ]
 
-describe('what it notices', () => {
-  test.each(faults)('%s', (label, facts) => {
-    expect(broken(facts)).toContain(label)
-  })
-})
-
 const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[] = [
   ['a run in which all is well', {}],
   ['two tasks of an order, one after the other', two],
@@ -386,11 +375,7 @@ const passes: readonly (readonly [what: string, facts: Partial<ServiceFacts>])[]
   ],
 ]
 
-describe('what it lets pass', () => {
-  test.each(passes)('%s', (_, facts) => {
-    expect(broken(facts)).toEqual([])
-  })
-})
+judged(broken, faults, passes)
 
 /** A request that crosses the close of its connection is let pass, and no other that is cut. */
 const SIGNAL_AT = 10_000

@@ -39,8 +39,8 @@ export function callbackChecks(index: Index): readonly Check[] {
   const { callbacks, visits, limit, limitPerOrigin, intents } = index.facts
   const tenants = new Map(intents.map(({ name, tenant }) => [name, tenant]))
   const most = (group: (visit: CallbackVisit) => string | undefined) => {
-    const groups = grouped(callbacks, group)
-    return Math.max(0, ...[...groups].map(([name, own]) => (name === undefined ? 0 : openAtOnce(index, own))))
+    const groups = [...grouped(callbacks, group)].filter(([name]) => name !== undefined)
+    return Math.max(0, ...groups.map(([, own]) => openAtOnce(index, own)))
   }
   return [
     atMost('H8 requests at once, callbacks among them', openAtOnce(index, [...visits, ...callbacks]), limit),
@@ -57,7 +57,8 @@ export function callbackChecks(index: Index): readonly Check[] {
   ]
 }
 
-const openAtOnce = (index: Index, visits: readonly Visit[]): number =>
+/** In flight at once, at most. */
+export const openAtOnce = (index: Index, visits: readonly Visit[]): number =>
   mostAtOnce(
     visits
       .filter((visit) => !index.isLate(visit))

@@ -1,5 +1,6 @@
 /** The laws about what clients and operators are told. */
 
+import { tally } from '../checks.ts'
 import type { Call } from './clients.ts'
 import { type Index, receipts, type ServiceFacts } from './facts.ts'
 import type { Death, Struck } from './fleet.ts'
@@ -70,8 +71,7 @@ function sharedTasks({ tasks }: Index): readonly string[] {
 
 /** One of all answers to a key says that it was made just now. */
 function madeTwice(calls: readonly Call[]): readonly string[] {
-  const made = new Map<string, number>()
-  for (const { intent, status } of calls) if (status === 201) made.set(intent, (made.get(intent) ?? 0) + 1)
+  const made = tally(calls.filter(({ status }) => status === 201).map(({ intent }) => intent))
   return [...made].filter(([, times]) => times > 1).map(([intent, times]) => `${intent}: 201 ${times} times`)
 }
 
@@ -104,7 +104,6 @@ const CLOSES_AFTER_MS = 450
 /** Half a second, one more at the most for the quiet moment, and the slack of a busy machine. */
 const CLOSED_BY_MS = 1_750
 
-/** The laws about processes that are told to end. */
 export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts): Laws {
   const away = struck.filter(({ kind }) => kind === 'redis')
   return {

@@ -4,10 +4,10 @@
  */
 
 import type { Visit } from '../../servers/start.mjs'
-import { atMost, type Check, GRAIN_MS, mostAtOnce, none } from '../checks.ts'
+import { atMost, between, type Check, deadAreShown, grouped, none, stoodStill } from '../checks.ts'
 import type { Evidence } from '../judge.ts'
 import { cancelsOf, Index, type ServiceFacts } from './facts.ts'
-import { callbackChecks, callbackLaws } from './laws-callbacks.ts'
+import { callbackChecks, callbackLaws, openAtOnce } from './laws-callbacks.ts'
 import { callerLaws, exitLaws } from './laws-callers.ts'
 import { targetLaws } from './laws-target.ts'
 
@@ -44,7 +44,7 @@ export function ofService(facts: ServiceFacts): Evidence {
       ...callbackChecks(index),
       besideTheRows(index),
       samplesFit(facts),
-      deadAreShown(facts),
+      deadAreShown(rows, facts.deadLetters),
       stoodStill(facts),
     ],
   }
@@ -59,16 +59,8 @@ function perOrigin(index: Index): readonly Check[] {
   }
   const senderOf = ({ intent, by }: Visit) => (by === null ? undefined : `${intents.get(intent)?.origin} ${by}`)
   const most = (group: (visit: Visit) => string | undefined) => {
-    const names = [...new Set(facts.visits.map(group))].filter((name) => name !== undefined)
-    return Math.max(
-      0,
-      ...names.map((name) =>
-        openAtOnce(
-          index,
-          facts.visits.filter((visit) => group(visit) === name),
-        ),
-      ),
-    )
+    const groups = [...grouped(facts.visits, group)].filter(([name]) => name !== undefined)
+    return Math.max(0, ...groups.map(([, own]) => openAtOnce(index, own)))
   }
   return [
     atMost('H8 requests at once of a tenant to an origin', most(laneOf), facts.limitPerOrigin),
@@ -76,24 +68,10 @@ function perOrigin(index: Index): readonly Check[] {
   ]
 }
 
-const openAtOnce = (index: Index, visits: readonly Visit[]): number =>
-  mostAtOnce(
-    visits
-      .filter((visit) => !index.isLate(visit))
-      .map((visit) => [visit.startedAt + GRAIN_MS, index.overAt(visit) - GRAIN_MS] as const),
-  )
-
 /** A post that was not answered may be there or not; no other row may, but for those that tell ends. */
 function besideTheRows({ facts: { calls }, posted: rows, tasks }: Index): Check {
   const asked = new Set(calls.filter(({ kind }) => kind === 'post').map(({ intent }) => intent))
-  const [least, most] = [tasks.size, asked.size]
-  return {
-    label: 'H3 accepted beside the rows',
-    found: `${least} to ${most}, ${rows.length}`,
-    wanted: 'within',
-    ok: rows.length >= least && rows.length <= most,
-    offenders: [],
-  }
+  return between('H3 accepted beside the rows', [tasks.size, asked.size], rows.length)
 }
 
 function samplesFit({ samples }: ServiceFacts): Check {
@@ -103,13 +81,3 @@ function samplesFit({ samples }: ServiceFacts): Check {
   })
   return none(`H3 /stats while it ran, ${samples.length} times`, words)
 }
-
-function deadAreShown({ rows, deadLetters }: ServiceFacts): Check {
-  const shown = new Set(deadLetters)
-  const dead = new Set(rows.filter(({ status }) => status === 'EXHAUSTED').map(({ taskId }) => taskId))
-  const wrong = [...[...dead].filter((id) => !shown.has(id)), ...[...shown].filter((id) => !dead.has(id))]
-  return none('H12 dead letters and what is shown of them differ', wrong)
-}
-
-const stoodStill = ({ stoodStillMs, mayStandStillMs }: ServiceFacts): Check =>
-  atMost('H14 ms in which nothing moved after the last blow', Math.round(stoodStillMs), mayStandStillMs)

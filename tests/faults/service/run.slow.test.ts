@@ -1,38 +1,15 @@
 /** Short runs with real processes on both stores, and runs that are wrong on purpose, which must be found out. */
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { finish as finished } from '../samples.ts'
 
 /** Twice what a run takes on two busy cores. */
 const TIMEOUT_MS = 120_000
 
-async function finish(...args: string[]): Promise<{ code: number; output: string }> {
-  const program = fileURLToPath(new URL('./run.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGTERM'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  const [code] = await once(child, 'close')
-  return { code: code as number, output }
-}
+const finish = (...args: string[]) => finished('faults/service/run.ts', args)
 
 describe('nothing is lost, and no effect comes twice, while processes are killed, stopped and told to end', () => {
-  const short = [
-    '--processes',
-    '2',
-    '--tasks',
-    '80',
-    '--kills',
-    '2',
-    '--stops',
-    '1',
-    '--drains',
-    '1',
-    '--farewells',
-    '0',
-  ]
+  const short = '--processes 2 --tasks 80 --kills 2 --stops 1 --drains 1 --farewells 0'.split(' ')
 
   test.each(['sqlite', 'redis'])('on %s', { timeout: TIMEOUT_MS }, async (store) => {
     const { code, output } = await finish('--store', store, ...short)

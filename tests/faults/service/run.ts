@@ -4,10 +4,11 @@
  * answer was cut by a process that was told to end, and nothing took effect twice.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RedisServer, startServer } from '../../redis/servers.ts'
+import type { Check } from '../checks.ts'
+import { inFolder } from '../frame.ts'
 import { judge } from '../judge.ts'
 import { conclude, main, type Say, speaker, TELL_MS, wait, within } from '../runner.ts'
 import { Clients } from './clients.ts'
@@ -49,10 +50,15 @@ const LEAST_READY = 2
 const MAY_STAND_STILL_MS: number = 2 * (2 * LEASE_MS + 600 + RETRY_AFTER_S * 1_000 + 4_000 + ATTEMPT_MS)
 
 async function run(options: Options): Promise<void> {
-  const startedAt = Date.now()
   const say = speaker()
+  const leaves = 'The store, and what each process and all clients wrote down'
+  await inFolder({ name: 'faults', breaks: options.breaks, leaves }, (folder) => runIn(folder, options, say))
+  if (options.farewells > 0) await farewellRun(options, say)
+}
+
+async function runIn(folder: string, options: Options, say: Say): Promise<readonly Check[]> {
+  const startedAt = Date.now()
   const { store, tasks, processes, seed, breaks } = options
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-faults-'))
   const plan = planOf(options)
   say(`seed ${seed}: ${tasks} tasks, ${processes} processes on ${store}, ${plan.length} blows`)
   process.stdout.write(`${planWords(plan).join('\n')}\n`)
@@ -68,13 +74,12 @@ async function run(options: Options): Promise<void> {
   })
   const intents = intentsOf(tasks, seed)
   const lifeOf = (port: number, serverPort: number) => lifeBehind(port, serverPort, fleet.pids)
-  const target = await Target.start({ seed, intents, note, lifeOf, forgetsKeys: breaks === 'no-key' })
-  const receiver = await Receiver.start({ seed, intents, keys, note, lifeOf })
-  const addresses = { targets: target.urls, hooks: receiver.url }
+  const target = await new Target({ seed, intents, note, lifeOf, forgetsKeys: breaks === 'no-key' }).start()
+  const receiver = await new Receiver({ seed, intents, keys, note, lifeOf }).start()
+  const addresses = { targets: target.urls, hooks: receiver.urls.join() }
   const clients = new Clients({ fleet, intents, addresses, seed, note })
   const operator = new Operator({ fleet, targets: target.urls, seed, note })
   const samples: Sample[] = []
-  let hasFailed = true
   try {
     for (let place = 0; place < processes; place++) fleet.start(place)
     await fleet.whenReady(processes)
@@ -97,15 +102,11 @@ async function run(options: Options): Promise<void> {
     }
     const { facts, index } = await gather(story)
     await fleet.close()
-    hasFailed = conclude(figuresOf(story, facts(), index), judge(ofService(facts()))).length > 0
-    if (options.farewells > 0) await farewellRun(options, say)
+    return conclude(figuresOf(story, facts(), index), judge(ofService(facts())))
   } finally {
     await fleet.end()
     await Promise.all([target.close(), receiver.close()])
     await redis?.end()
-    if (hasFailed && !breaks)
-      process.stdout.write(`The store, and what each process and all clients wrote down: ${folder}\n`)
-    else rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -2,8 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { FlakyReport, Visit } from '../../servers/start.mjs'
-import { judge } from '../judge.ts'
-import { visit } from '../samples.ts'
+import { brokenIn, visit } from '../samples.ts'
 import { ofWorkers, type WorkerFacts } from './objects.ts'
 
 const report = (visits: readonly Visit[], effects = 1): FlakyReport =>
@@ -19,10 +18,7 @@ const good: WorkerFacts = {
   report: report([visit(1, 0)]),
 }
 
-const broken = (over: Partial<WorkerFacts>): string[] =>
-  judge(ofWorkers({ ...good, ...over }))
-    .filter(({ ok }) => !ok)
-    .map(({ label }) => label)
+const broken = (over: Partial<WorkerFacts>): string[] => brokenIn(ofWorkers({ ...good, ...over }))
 
 test('finds nothing where all is well', () => {
   expect(broken({})).toEqual([])
