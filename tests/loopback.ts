@@ -17,14 +17,19 @@ export async function listening(server: Server): Promise<string> {
   return originOf(server)
 }
 
+export interface Serving extends AsyncDisposable {
+  readonly url: string
+  close(): Promise<void>
+}
+
 /** A server that answers so, for `duringTests`. */
-export async function serving(answer: RequestListener): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function serving(answer: RequestListener): Promise<Serving> {
   const server = createServer(answer)
   const close = async () => {
     server.closeAllConnections()
     await new Promise((closed) => server.close(closed))
   }
-  return { url: await originOf(server), close }
+  return { url: await originOf(server), close, [Symbol.asyncDispose]: close }
 }
 
 async function originOf(server: Server): Promise<string> {

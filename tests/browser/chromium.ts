@@ -9,6 +9,7 @@ import {
   type Page,
   type Response,
 } from 'playwright-core'
+import { only } from '../servers/faults.mjs'
 import { type FaultOptions, type FlakyServer, startFlaky } from '../servers/start.mjs'
 import { installProbe, type Probe } from './probe.ts'
 
@@ -68,6 +69,13 @@ export function chromiumPath(): string {
   }
   return executablePath
 }
+
+/** Each intent fails once, with a 503. */
+export const oneFailure = {
+  share: 1,
+  maxFaults: 1,
+  weights: only('unavailable'),
+} as const satisfies FaultOptions
 
 /** The API, and with it the built package, the pages and Axios' own browser build, all from one origin. */
 export function startServer(faults: FaultOptions = {}): Promise<FlakyServer> {

@@ -7,8 +7,9 @@ import { unpacked } from './pack.ts'
 type Objects = Pick<V4WorkerOptions, 'durableObjects'>
 
 /** workerd with one Worker, which is what its first module exports, and the objects that are bound to it. */
-export function workerd(modules: V4ModuleDefinition[], objects: Objects = {}): Miniflare {
-  return new Miniflare(convertV4MiniflareOptions({ modules, compatibilityDate: '2026-07-01', ...objects }))
+export function workerd(modules: V4ModuleDefinition[], objects: Objects = {}): Miniflare & AsyncDisposable {
+  const miniflare = new Miniflare(convertV4MiniflareOptions({ modules, compatibilityDate: '2026-07-01', ...objects }))
+  return Object.assign(miniflare, { [Symbol.asyncDispose]: () => miniflare.dispose() })
 }
 
 /** The script with the wasm modules that it imports, as a Worker is deployed. */

@@ -2,6 +2,8 @@ import type { FaultKind, FaultOptions } from './start.mjs'
 
 export type FaultConfig = Required<FaultOptions>
 
+export function only(kind: FaultKind): Record<FaultKind, number>
+
 export function faultConfig(given?: FaultOptions): FaultConfig
 
 export function decide(

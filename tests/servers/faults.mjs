@@ -39,6 +39,9 @@ export const faultDefaults = Object.freeze({
   slowMs: 250,
 })
 
+/** The weights with which every fault is of this kind. */
+export const only = (kind) => Object.fromEntries(Object.keys(faultKinds).map((each) => [each, each === kind ? 1 : 0]))
+
 /** Checks a configuration once and fills in the defaults; a typing error must not pass as "no faults today". */
 export function faultConfig(given = {}, base = faultDefaults) {
   const config = { ...base, ...given, weights: { ...base.weights, ...given.weights } }

@@ -1,10 +1,10 @@
 /** The judge is judged first: what the flaky server injects, and whether it would notice a client that misbehaves. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { only } from './faults.mjs'
 import { Ledger } from './ledger.mjs'
-import { type FaultOptions, type FlakyServer, startFlaky } from './start.mjs'
+import { type FaultKind, type FaultOptions, type FlakyServer, startFlaky } from './start.mjs'
 
-const none = { unavailable: 0, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 }
-const always = (kind: string): FaultOptions => ({ share: 1, maxFaults: 1, weights: { ...none, [kind]: 1 } })
+const always = (kind: FaultKind): FaultOptions => ({ share: 1, maxFaults: 1, weights: only(kind) })
 
 let server: FlakyServer
 
@@ -59,7 +59,7 @@ describe('what it injects', () => {
 })
 
 test('who waits for the next answer hears of it, be it a reset', async () => {
-  for (const kind of ['unavailable', 'reset_before']) {
+  for (const kind of ['unavailable', 'reset_before'] as const) {
     await server.configure(always(kind))
     let heard = false
     const next = server.nextAnswer().then(() => {

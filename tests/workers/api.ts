@@ -1,24 +1,18 @@
 /** The API that these Workers call: what it fails with, and where one intent is. */
 
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { beforeEach } from 'vitest'
+import { duringTests } from '../during.ts'
+import { only } from '../servers/faults.mjs'
 import { type FaultKind, type FaultOptions, type FlakyReport, type FlakyServer, startFlaky } from '../servers/start.mjs'
 
 const calm: FaultOptions = { share: 0, latencyMs: [0, 1], slowShare: 0, slowMs: 0 }
-const never = {
-  unavailable: 0,
-  unavailable_retry_after: 0,
-  too_many_requests: 0,
-  reset_before: 0,
-  reset_after: 0,
-  refused: 0,
-}
 
 /** Every intent fails so often in this way, then it works. */
 export const failing = (times: number, kind: FaultKind = 'unavailable'): FaultOptions => ({
   ...calm,
   share: times > 0 ? 1 : 0,
   maxFaults: times,
-  weights: { ...never, [kind]: 1 },
+  weights: only(kind),
 })
 
 export interface Api {
@@ -32,29 +26,19 @@ export interface Api {
 
 /** One for all tests of a file, calm and empty before each. */
 export function apiDuringTests(): Api {
-  let server: FlakyServer | undefined
-  const running = (): FlakyServer => {
-    if (!server) throw new Error('the API is asked before it has started')
-    return server
-  }
-  beforeAll(async () => {
-    server = await startFlaky({ faults: calm })
-  })
+  const server = duringTests(() => startFlaky({ faults: calm }))
   beforeEach(async () => {
-    await running().reset()
-    await running().configure(failing(0))
+    await server.reset()
+    await server.configure(failing(0))
   })
-  afterAll(() => server?.close())
   return {
     get url() {
-      return running().url
+      return server.url
     },
-    get server() {
-      return running()
-    },
-    orders: (intent) => `${running().url}/api/orders?intent=${intent}`,
-    fails: async (times, kind) => void (await running().configure(failing(times, kind))),
-    saw: async (intent) => (await running().report()).perIntent.find((each) => each.intent === intent),
+    server,
+    orders: (intent) => `${server.url}/api/orders?intent=${intent}`,
+    fails: async (times, kind) => void (await server.configure(failing(times, kind))),
+    saw: async (intent) => (await server.report()).perIntent.find((each) => each.intent === intent),
   }
 }
 

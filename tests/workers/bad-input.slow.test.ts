@@ -9,7 +9,7 @@ import { reaches, soon } from './harness/soon.ts'
 const api = apiDuringTests()
 
 const edge = duringTests(() => Edge.start({ object: { ...noGates, capacityBytes: 4_000_000 }, api: api.url }))
-const object = (): EdgeObject => edge.object({ origin: new URL(api.url).origin })
+const object = (): EdgeObject => edge.object({ origin: api.url })
 
 test.each([
   ['missing', 'NOTHING', 'undefined'],
@@ -98,7 +98,7 @@ test.each([
   const call = { url: api.orders(what), init: { ...order(what), ...more }, as: 'enqueue' } as const
   const { answers } = await edge.calls([call], { policy: quick, principal })
   expect(answers).toMatchObject([{ error: { name: 'TypeError' } }])
-  expect(await edge.object({ origin: new URL(api.url).origin, principal }).list()).toEqual([])
+  expect(await edge.object({ origin: api.url, principal }).list()).toEqual([])
 })
 
 test('a Worker without handlers of its own is refused at once', async () => {
@@ -126,7 +126,7 @@ test('S17 an object that is full refuses: the caller has its own answer, and wha
   const second = await send('does-not')
   expect(second.answers).toMatchObject([{ status: 503 }])
   expect(second.degraded).toMatchObject([{ code: 'storage_full' }])
-  const full = edge.object({ origin: new URL(api.url).origin, principal: 'full' })
+  const full = edge.object({ origin: api.url, principal: 'full' })
   expect((await full.list()).map(({ taskId }) => taskId)).toEqual(first.answers.map(taskOf))
 })
 
@@ -172,7 +172,7 @@ test('S14 the same key and the same request is the task that is there', async ()
 
 test('an alarm for a task that is gone does nothing, and does not throw', async () => {
   await api.fails(9)
-  const gone = edge.object({ origin: new URL(api.url).origin, principal: 'gone' })
+  const gone = edge.object({ origin: api.url, principal: 'gone' })
   const options = { ...atOnce, principal: 'gone', policy: { ...quick, initialDelayMs: 60_000 } }
   await edge.call(api.orders('gone'), order('gone'), options)
   expect(await gone.ask('purgeAll')).toBe(1)
@@ -205,7 +205,7 @@ test('what is no task is refused, and a task beside it is taken', async () => {
 test('what is misspelt deletes nothing and puts nothing back', async () => {
   await api.fails(9)
   const principal = 'misspelt'
-  const kept = edge.object({ origin: new URL(api.url).origin, principal })
+  const kept = edge.object({ origin: api.url, principal })
   const options = { ...atOnce, principal, policy: { ...quick, initialDelayMs: 60_000 } }
   const taskId = taskOf(await edge.call(api.orders(principal), order(principal), options))
   for (const filter of [[{ taskID: taskId }], [{ status: 'DEAD' }], [{ taskId: 7 }], []]) {
@@ -217,7 +217,7 @@ test('what is misspelt deletes nothing and puts nothing back', async () => {
 
 test('S20 an older version over a newer layout writes nothing, says so, and loses nothing', async () => {
   await api.fails(9)
-  const newer = edge.object({ origin: new URL(api.url).origin, principal: 'newer' })
+  const newer = edge.object({ origin: api.url, principal: 'newer' })
   const options = { ...atOnce, principal: 'newer', policy: { ...quick, initialDelayMs: 1_000 } }
   const taskId = taskOf(await edge.call(api.orders('newer'), order('newer'), options))
   const [{ layout } = { layout: 0 }] = await newer.ask<{ layout: number }[]>(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Canaries } from '../js/canaries.ts'
 import { CanaryServer } from '../js/canary-server.ts'
 import { DENIED, LOOKED_INTO } from '../js/canary-slots.ts'
-import { noGates, patient, taskOf } from './api.ts'
+import { noGates, patient, quick, taskOf } from './api.ts'
 import { type Answers, Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
 
@@ -32,13 +32,7 @@ afterAll(async () => {
 const object = () => edge.object({ origin: `http://127.0.0.1:${server.port}` })
 const url = (kind: string, rest = ''): string =>
   `http://127.0.0.1:${server.port}/${kind}/${MARKER.path}-${flows++}${rest}`
-const policy = {
-  policyId: 'default',
-  strategy: 'fixed',
-  initialDelayMs: 20,
-  jitterType: 'NONE',
-  maxAttempts: 4,
-} as const
+const policy = { ...quick, maxAttempts: 4 }
 const options = { ...patient, policy, inlineAttempts: 2 }
 let flows = 0
 

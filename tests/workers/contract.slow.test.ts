@@ -1,17 +1,16 @@
 /** The contract that every store passes, unchanged, on the SQLite of a Durable Object in a real workerd. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Objects, startObjects } from './harness/objects.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
+import { startObjects } from './harness/objects.ts'
 import { storeWorker } from './store/bundled.ts'
 import { rules } from './store/rules.ts'
 
-let objects: Objects
+const objects = duringTests(async () => startObjects(await storeWorker()))
 let names: readonly string[] = []
 
 beforeAll(async () => {
-  objects = await startObjects(await storeWorker())
   names = await objects.names()
 })
-afterAll(() => objects?.close())
 
 async function failures(start: string): Promise<readonly string[]> {
   const failed: string[] = []

@@ -1,6 +1,7 @@
 /** Each attempt of an alarm is a subrequest, of which the platform allows so many: a backlog is worked off in several. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { apiDuringTests, atOnce, noGates, order, quick, taskOf } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { soon } from './harness/soon.ts'
@@ -10,14 +11,9 @@ const TASKS = Number(process.env.REDRIVE_RUNS ?? 0) >= 1_000 ? 1_000 : 400
 const A_REQUEST = 50
 
 const api = apiDuringTests()
-const edges: Edge[] = []
-
-beforeAll(async () => {
-  for (const object of [noGates, { ...noGates, attemptsPerRun: 7 }, {}]) edges.push(await Edge.start({ object }))
-})
-afterAll(async () => {
-  for (const edge of edges) await edge[Symbol.asyncDispose]()
-})
+const edges = [noGates, { ...noGates, attemptsPerRun: 7 }, {}].map((object) =>
+  duringTests(() => Edge.start({ object })),
+)
 
 async function backlog(edge: Edge, count: number, delayMs: number): Promise<readonly string[]> {
   await api.fails(1)
@@ -40,7 +36,7 @@ test.each([
   { which: 2, count: 200, most: 40 },
 ])('$count due tasks drain, at most $most attempts a run', async ({ which, count, most }) => {
   const edge = edges[which] as Edge
-  const object = edge.object({ origin: new URL(api.url).origin })
+  const object = edge.object({ origin: api.url })
   const ids = await backlog(edge, count, count * 5)
   expect(new Set(ids).size).toBe(count)
   await soon(async () => (await object.ask<{ depth: number }>('stats')).depth).toBe(0)
@@ -57,7 +53,7 @@ test.each([
 
 test('when nothing is left to do but to forget what has ended, no alarm stands that would send', async () => {
   const [edge] = edges
-  const object = (edge as Edge).object({ origin: new URL(api.url).origin })
+  const object = (edge as Edge).object({ origin: api.url })
   const before = (await object.look()).runs.length
   await object.ask('ring')
   await soon(async () => (await object.look()).runs.length).toBe(before + 1)

@@ -13,7 +13,7 @@ let object: EdgeObject
 
 beforeEach(async () => {
   edge = await Edge.start({ object: noGates })
-  object = edge.object({ origin: new URL(api.url).origin })
+  object = edge.object({ origin: api.url })
 })
 afterEach(() => edge[Symbol.asyncDispose]())
 

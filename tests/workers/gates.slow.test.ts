@@ -5,7 +5,7 @@ import { duringTests } from '../during.ts'
 import { apiDuringTests, atOnce, order, quick, taskOf } from './api.ts'
 import { type Answer, Edge, type EdgeObject } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
-import { Origin } from './origin.ts'
+import { startOrigin } from './origin.ts'
 
 const TASKS = 50
 /**
@@ -17,7 +17,7 @@ const MOST_BEFORE_OPEN = 3 + 3 + 2_500 / 250
 const api = apiDuringTests()
 
 const edge = duringTests(() => Edge.start({ object: {} }))
-const object = (): EdgeObject => edge.object({ origin: new URL(api.url).origin })
+const object = (): EdgeObject => edge.object({ origin: api.url })
 
 const calls = (kind: string, count: number) =>
   Array.from({ length: count }, (_, at) => ({ url: api.orders(`${kind}-${at}`), init: order(`${kind}-${at}`) }))
@@ -40,7 +40,7 @@ test('L6 an origin that is down is not asked by every task; neither asking the o
   await api.fails(1_000)
   // open for longer than this test lasts: a probe would be a run of its own
   await using down = await Edge.start({ object: { breaker: { openMs: 120_000, maxOpenMs: 120_000 } } })
-  const waiting = down.object({ origin: new URL(api.url).origin })
+  const waiting = down.object({ origin: api.url })
   await down.calls(calls('opens', TASKS), patience)
   const restsFor = async () => ((await waiting.look()).alarmAt ?? 0) - Date.now()
   await soon(restsFor).toBeGreaterThan(10_000)
@@ -58,9 +58,10 @@ test('L6 an origin that is down is not asked by every task; neither asking the o
 })
 
 test('S9 what the server asked of one task is kept by the others of its origin', async () => {
-  await using origin = new Origin()
-  origin.answers = { '/other': [[503], [200]], '/limited': [[429, { 'retry-after': '2' }], [200]] }
-  await origin.listen()
+  await using origin = await startOrigin({
+    '/other': [[503], [200]],
+    '/limited': [[429, { 'retry-after': '2' }], [200]],
+  })
   const post = { method: 'POST', body: '{}' }
   const asked = edge.object({ origin: origin.url })
   // in one request: from here, the second could come when the first is due already
@@ -77,10 +78,11 @@ test('S9 what the server asked of one task is kept by the others of its origin',
 })
 
 test('S8 a retry of a call that its Worker has to answer waits for the circuit, and is answered once the server is back', async () => {
-  await using origin = new Origin()
   const failures = 8
-  origin.answers = { '/down': [[503, {}, 100]], '/waits': [...Array(failures).fill([503]), [200]] }
-  await origin.listen()
+  await using origin = await startOrigin({
+    '/down': [[503, {}, 100]],
+    '/waits': [...Array(failures).fill([503]), [200]],
+  })
   // one after another for longer than a circuit waits for a success; those that it keeps back fail at once
   const down = Array.from({ length: 40 }, (_, at) => ({
     url: `${origin.url}/down`,

@@ -5,14 +5,15 @@ import { expect, test } from 'vitest'
 import { atOnce, noGates, quick } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { soon } from './harness/soon.ts'
-import { Origin } from './origin.ts'
+import { startOrigin } from './origin.ts'
 
 const MOST_MS = 1_500
 
 test('L1 calls that are told to wait, in one Worker after another, do not renew the hold of their object past its end', async () => {
-  await using origin = new Origin()
-  await origin.listen()
-  origin.answers = { '/limited': [[503, { 'retry-after': '3600' }]], '/fine': [[503], [200]] }
+  await using origin = await startOrigin({
+    '/limited': [[503, { 'retry-after': '3600' }]],
+    '/fine': [[503], [200]],
+  })
   // a Worker's own limit has no say
   await using edge = await Edge.start({ object: { ...noGates, maxLaneHoldMs: MOST_MS } })
   const call = (path: string) =>
@@ -34,9 +35,7 @@ test.for([
   ['a GET', '/limited', [429, { 'retry-after': '3' }]],
   ['a success after which nothing is left', '/last', [200, { ratelimit: '"all";r=0;t=3' }]],
 ] as const)('S9 tasks of an object wait as long as a server asks of %s', async ([, path, answer]) => {
-  await using origin = new Origin()
-  await origin.listen()
-  origin.answers = { [path]: [answer], '/stored': [[503], [200]] }
+  await using origin = await startOrigin({ [path]: [answer], '/stored': [[503], [200]] })
   await using edge = await Edge.start({ object: noGates })
   const options = { ...atOnce, policy: { ...quick, initialDelayMs: 1_000, maxDelayMs: 1_000 } }
   const post = { method: 'POST', body: '{}' }

@@ -5,7 +5,7 @@ import { duringTests } from '../during.ts'
 import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
 import { type Answer, type Answers, Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
-import { Origin } from './origin.ts'
+import { type Origin, startOrigin } from './origin.ts'
 
 /** Longer than any of these callers was let wait, and less than they waited for nothing. */
 const IN_TIME_MS = 12_000
@@ -19,10 +19,8 @@ afterAll(async () => {
 
 /** One for each test: what one origin asks for, all requests of a Worker keep to. */
 async function listening(answers: Origin['answers']): Promise<Origin> {
-  const origin = new Origin()
-  origin.answers = answers
+  const origin = await startOrigin(answers)
   origins.push(origin)
-  await origin.listen()
   return origin
 }
 

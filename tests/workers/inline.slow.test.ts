@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { apiDuringTests, order, patient, quick } from './api.ts'
 import { Edge } from './harness/edge.ts'
-import { Origin } from './origin.ts'
+import { startOrigin } from './origin.ts'
 
 const api = apiDuringTests()
 
@@ -98,10 +98,8 @@ const modes = [
 test.each(modes)(
   'all calls of one fetch make no more attempts than it may, and each has its first: %s',
   async (mode, status) => {
-    await using origin = new Origin()
-    await origin.listen()
     const paths = Array.from({ length: 6 }, (_, at) => `/${mode}-${at}`)
-    origin.answers = Object.fromEntries(paths.map((path) => [path, [[503]]]))
+    await using origin = await startOrigin(Object.fromEntries(paths.map((path) => [path, [[503]]])))
     const calls = paths.map((path) => ({
       url: `${origin.url}${path}`,
       init: { method: 'POST', body: '{}', redrive: { mode } },

@@ -50,23 +50,19 @@ test.each([
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': worker })
   link(project, 'axios')
-  const miniflare = workerd(await workerModules(project.folder))
-  try {
-    const api = `${server.origin}/api/orders`
-    const run = async (more: string) =>
-      (await miniflare.dispatchFetch(`http://worker/${call}?api=${encodeURIComponent(api)}${more}`)).json()
-    expect(await run('')).toEqual({
-      name: 'NotDurableError',
-      code: 'NOT_DURABLE',
-      reason: 'no_store',
-      message: expect.stringMatching(
-        /nothing is kept once this request has ended; on Cloudflare .*RedriveObject, elsewhere .* store; or allowMemory: true$/,
-      ),
-    })
-    expect(server.hits('/api/orders')).toBe(0)
-    expect(await run('')).toMatchObject({ message: expect.stringContaining(what) })
-    expect(await run('&allow')).toMatchObject(taken)
-  } finally {
-    await miniflare.dispose()
-  }
+  await using miniflare = workerd(await workerModules(project.folder))
+  const api = `${server.origin}/api/orders`
+  const run = async (more: string) =>
+    (await miniflare.dispatchFetch(`http://worker/${call}?api=${encodeURIComponent(api)}${more}`)).json()
+  expect(await run('')).toEqual({
+    name: 'NotDurableError',
+    code: 'NOT_DURABLE',
+    reason: 'no_store',
+    message: expect.stringMatching(
+      /nothing is kept once this request has ended; on Cloudflare .*RedriveObject, elsewhere .* store; or allowMemory: true$/,
+    ),
+  })
+  expect(server.hits('/api/orders')).toBe(0)
+  expect(await run('')).toMatchObject({ message: expect.stringContaining(what) })
+  expect(await run('&allow')).toMatchObject(taken)
 })

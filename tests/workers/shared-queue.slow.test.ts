@@ -36,21 +36,17 @@ export default {
 test.each(['/module', '/lazy'])('%s: thirty requests at once and after one another are all retried', async (path) => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': worker })
-  const miniflare = workerd(await workerModules(project.folder))
-  try {
-    const call = async (i: number) => {
-      await new Promise((resolve) => setTimeout(resolve, i * 15))
-      const api = encodeURIComponent(`${server.origin}/api/${i}`)
-      const response = await miniflare.dispatchFetch(`http://worker${path}?api=${api}`)
-      return `${response.status} ${await response.text()}`
-    }
-    const answers = await Promise.all(Array.from({ length: CALLERS }, (_, i) => call(i)))
-    expect(answers).toEqual(answers.map(() => '200 attempt 2'))
-    const stats = await (await miniflare.dispatchFetch(`http://worker${path}?stats`)).json()
-    expect(stats).toMatchObject({ attempts: 2 * CALLERS, degraded: [] })
-  } finally {
-    await miniflare.dispose()
+  await using miniflare = workerd(await workerModules(project.folder))
+  const call = async (i: number) => {
+    await new Promise((resolve) => setTimeout(resolve, i * 15))
+    const api = encodeURIComponent(`${server.origin}/api/${i}`)
+    const response = await miniflare.dispatchFetch(`http://worker${path}?api=${api}`)
+    return `${response.status} ${await response.text()}`
   }
+  const answers = await Promise.all(Array.from({ length: CALLERS }, (_, i) => call(i)))
+  expect(answers).toEqual(answers.map(() => '200 attempt 2'))
+  const stats = await (await miniflare.dispatchFetch(`http://worker${path}?stats`)).json()
+  expect(stats).toMatchObject({ attempts: 2 * CALLERS, degraded: [] })
 })
 
 const apart = `
@@ -83,19 +79,15 @@ export default {
 test('a request has its own tasks, whatever others ask meanwhile, and waits in idle() for its own calls alone', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': apart })
-  const miniflare = workerd(await workerModules(project.folder))
-  try {
-    const ask = (path: string) =>
-      miniflare.dispatchFetch(`http://worker${path}?api=${encodeURIComponent(`${server.origin}/api/`)}`)
+  await using miniflare = workerd(await workerModules(project.folder))
+  const ask = (path: string) =>
+    miniflare.dispatchFetch(`http://worker${path}?api=${encodeURIComponent(`${server.origin}/api/`)}`)
+  await ask('/cut-off')
+  const own = ask('/own')
+  for (let i = 0; i < 8; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
     await ask('/cut-off')
-    const own = ask('/own')
-    for (let i = 0; i < 8; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      await ask('/cut-off')
-    }
-    expect(await (await own).json()).toEqual(['PENDING', 'cancelled', 'SUCCEEDED'])
-    expect(server.hits('/api/own')).toBe(1)
-  } finally {
-    await miniflare.dispose()
   }
+  expect(await (await own).json()).toEqual(['PENDING', 'cancelled', 'SUCCEEDED'])
+  expect(server.hits('/api/own')).toBe(1)
 })

@@ -14,7 +14,7 @@ let object: EdgeObject
 
 beforeEach(async () => {
   edge = await Edge.start({ object: noGates })
-  object = edge.object({ origin: new URL(api.url).origin })
+  object = edge.object({ origin: api.url })
 })
 afterEach(() => edge[Symbol.asyncDispose]())
 
@@ -101,7 +101,7 @@ test('storage that fails as an object begins is said to the one who asks, and no
   const later = { ...atOnce, policy: { ...quick, initialDelayMs: 60_000 } }
   for (const after of [0, 1, 2, 3]) {
     const principal = `opened-${after}`
-    const begun = edge.object({ origin: new URL(api.url).origin, principal })
+    const begun = edge.object({ origin: api.url, principal })
     const taskId = taskOf(await edge.call(api.orders(principal), order(principal), { ...later, principal }))
     await begun.abort()
     await begun.look()

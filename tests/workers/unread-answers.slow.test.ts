@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { constants, createBrotliCompress } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { serving } from '../loopback.ts'
 import { atOnce, noGates, quick, taskOf } from './api.ts'
@@ -18,8 +18,6 @@ const BOMB_MIB = 512
 const ROOM_MIB = 128
 
 let bomb: Buffer
-let edge: Edge
-let object: EdgeObject
 const hits = new Map<string, number>()
 let unfinished = 0
 
@@ -40,17 +38,14 @@ const answer: RequestListener = (request, response) => {
   response.write('and then')
 }
 const site = duringTests(() => serving(answer))
+const edge = duringTests(() => Edge.start({ object: { ...noGates, policy: quick } }))
+const object = (): EdgeObject => edge.object({ origin: site.url })
 
 beforeAll(async () => {
   const zeros = Array(BOMB_MIB).fill(Buffer.alloc(2 ** 20))
   bomb = await buffer(
     Readable.from(zeros).pipe(createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
   )
-  edge = await Edge.start({ object: { ...noGates, policy: quick } })
-  object = edge.object({ origin: site.url })
-})
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]()
 })
 
 /** The most memory that a workerd of this test has had. */
@@ -65,7 +60,7 @@ function mostMiB(): number {
 test('a task is delivered though each answer unpacks to 512 MiB, and no answer is unpacked', async () => {
   const before = mostMiB()
   const taskId = taskOf(await edge.call(`${site.url}/bomb/away`, { method: 'POST', body: '{}' }, atOnce))
-  await reaches(object, taskId, 'SUCCEEDED')
+  await reaches(object(), taskId, 'SUCCEEDED')
   expect(hits.get('/bomb/away')).toBe(3)
   expect(mostMiB() - before).toBeLessThan(ROOM_MIB)
 })
@@ -75,7 +70,7 @@ test('a task is delivered though no answer ends, and no connection is left', asy
   for (let i = 0; i < 5; i++) {
     tasks.push(taskOf(await edge.call(`${site.url}/hang/${i}`, { method: 'POST', body: '{}' }, atOnce)))
   }
-  for (const taskId of tasks) await reaches(object, taskId, 'SUCCEEDED')
+  for (const taskId of tasks) await reaches(object(), taskId, 'SUCCEEDED')
   await soon(() => unfinished).toBe(0)
 })
 
