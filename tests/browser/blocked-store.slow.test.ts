@@ -1,9 +1,10 @@
 /** An IndexedDB that the open transaction of another tab blocks: callers hear of an abort and of the end of `waitMs`, and nothing is sent afterwards. */
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
 import { launch } from './chromium.ts'
+import { newContext } from './contexts.ts'
 import { labOrigin, openLab } from './lab.ts'
 
 const DATABASE = 'redrive-default'
@@ -18,8 +19,7 @@ const ENDS = ['an abort', 'AbortSignal.timeout', 'waitMs'] as const
 test.each(MODES.flatMap((mode) => ENDS.map((end) => [mode, end] as const)))('%s, %s', async (mode, end) => {
   origin.reset()
   origin.answer = () => 503
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
+  const context = await newContext(browser)
   const page = await openLab(context, origin)
   await page.evaluate(async () => {
     await lab.open({ durable: true, principal: 'ann', warn: false }).ready

@@ -1,8 +1,9 @@
 /** Two real tabs whose session has a refresh token that is good once: the second use of one ends the session, as OAuth servers do. */
 
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { launch } from './chromium.ts'
+import { newContext } from './contexts.ts'
 import { type Answer, labOrigin, openLab, type Received } from './lab.ts'
 
 const REFRESH_MS = 300
@@ -39,8 +40,7 @@ test.each([
 ] as const)(
   '%s in two tabs refresh one after the other, once a tab at most, and the session lives on',
   async (_what, how) => {
-    const context = await browser.newContext()
-    onTestFinished(() => context.close())
+    const context = await newContext(browser)
     const tabs = [await openLab(context, origin), await openLab(context, origin)]
     for (const tab of tabs) {
       await tab.evaluate(async () => {

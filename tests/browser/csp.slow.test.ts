@@ -2,14 +2,13 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
-import { launch, open, startServer } from './chromium.ts'
+import { launch, oneFailure, open, startServer } from './chromium.ts'
 
 const options = { policy: { initialDelayMs: 20 } }
 const strict = "default-src 'self'; script-src 'self'"
 
-const weights = { unavailable: 1, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 }
 const browser = duringTests(() => launch())
-const server = duringTests(() => startServer({ share: 1, maxFaults: 1, weights }))
+const server = duringTests(() => startServer(oneFailure))
 
 beforeEach(() => server.reset())
 

@@ -1,17 +1,14 @@
 /** A tab of a real browser that is frozen while it waits for answers, and takes them when it is back, whichever limit is over. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
-import { startChromium } from '../faults/browser/chromium.ts'
+import { expect, test } from 'vitest'
+import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { deferred } from '../js/setup.ts'
+import { openTab, startMortal } from './contexts.ts'
 import { labOrigin } from './lab.ts'
 
 const origin = labOrigin()
 
-const DEAF = { said() {}, crashed() {} }
 const CALLS = 4
 /** How each of them ended, and whether the tab was frozen meanwhile. */
 const CALL = `(async () => {
@@ -41,19 +38,10 @@ test.each([
     timeout: 90_000,
   },
   async ({ ms, back }) => {
-    const profile = mkdtempSync(join(tmpdir(), 'redrive-frozen-'))
-    const ended = new AbortController()
-    const browser = await startChromium(profile, ended.signal)
-    onTestFinished(async () => {
-      ended.abort()
-      await browser.gone
-      rmSync(profile, { recursive: true, force: true, maxRetries: 3 })
-    })
-    const tab = await browser.open(DEAF, { script: '', alone: false })
-    await tab.load(`${origin.url}/pages/lab.html`)
-    await eventually(() => tab.run('globalThis.lab !== undefined')).toBe(true)
+    const browser = await startMortal(freshFolder())
+    const tab = await openTab(browser, `${origin.url}/pages/lab.html`, 'globalThis.lab !== undefined')
     // one in front is not frozen
-    const front = await browser.open(DEAF, { script: '', alone: false })
+    const front = await openTab(browser)
     await front.show()
     await eventually(() => tab.run('document.hidden')).toBe(true)
     const frozen = deferred()

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { duringTests } from '../during.ts'
-import { launch, open, startServer } from './chromium.ts'
+import { launch, oneFailure, open, startServer } from './chromium.ts'
 
 const browser = duringTests(() => launch())
 const server = duringTests(() => startServer({ share: 0 }))
@@ -34,11 +34,7 @@ test('the first failure instantiates it, from what is already here; only what ex
   const before = fetched()
   const [face, ...imported] = wordsOf(new URL('../../pkg/', import.meta.url))
   expect(before).not.toContain(face)
-  await server.configure({
-    share: 1,
-    maxFaults: 1,
-    weights: { unavailable: 1, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 },
-  })
+  await server.configure(oneFailure)
   await tab.page.evaluate(() => app.call('first-failure'))
   await server.configure({ share: 0 })
   expect(await tab.page.evaluate(() => probe.wasm.length)).toBeGreaterThan(0)

@@ -3,6 +3,7 @@
  * yet: what the tests of a durable queue in a browser stand on.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeEach } from 'vitest'
 import type { DegradedCode, RetryQueue, RetryQueueOptions } from '../../js/index.ts'
@@ -100,10 +101,9 @@ export function labOrigin(files: Readonly<Record<string, () => string>> = {}): L
       response.writeHead(204).end()
       return
     }
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = await text(request)
     const before = received.filter((each) => each.path === path).length
-    const come = { method, url, path, headers, body: Buffer.concat(chunks).toString(), before }
+    const come = { method, url, path, headers, body, before }
     received.push(come)
     const answer = origin.answer(come)
     if (answer === 'reset') request.socket.destroy()

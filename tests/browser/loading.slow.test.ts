@@ -1,10 +1,11 @@
 /** L1 in a page whose later chunks come late, or not at the first try: what an earlier page has left is sent all the same. */
 
 import type { BrowserContext } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
 import { launch } from './chromium.ts'
+import { newContext } from './contexts.ts'
 import { labOrigin, openLab } from './lab.ts'
 
 const browser = duringTests(() => launch())
@@ -12,8 +13,7 @@ const origin = labOrigin()
 
 /** A browser in which a page has left three tasks. */
 async function leaveTasks(): Promise<BrowserContext> {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
+  const context = await newContext(browser)
   const page = await openLab(context, origin)
   await page.evaluate(async () => {
     lab.open({ durable: true, principal: 'ann' }).pause()

@@ -5,11 +5,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../js/eventually.ts'
 import type { FaultOptions, FlakyServer } from '../servers/start.mjs'
-import { startServer } from './chromium.ts'
+import { oneFailure, startServer } from './chromium.ts'
 import type { Engine, Tab } from './engines.ts'
 
-const none = { unavailable: 0, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 }
-const down: FaultOptions = { share: 1, maxFaults: 1_000, weights: { ...none, unavailable: 1 } }
+const down: FaultOptions = { ...oneFailure, maxFaults: 1_000 }
 const shaky: FaultOptions = {
   seed: 11,
   share: 0.3,
@@ -56,11 +55,17 @@ export function mainPath(name: string, launch: () => Promise<Engine>): void {
       tab.run(
         `app.queue.enqueue(app.api, { method: 'POST', body: '{"intent":"${intent}"}' }).then((got) => got.durability)`,
       )
+    /** It is kept, and has failed. */
+    async function leave(tab: Tab, intent: string): Promise<void> {
+      await server.configure(down)
+      expect(await enqueue(tab, intent)).toBe('strict')
+      await eventually(async () => (await server.report()).attempts).toBeGreaterThan(0)
+    }
     const degraded = (tab: Tab) => tab.run('app.degraded')
 
     describe.each(['fetch', 'axios'] as const)('with %s', (page) => {
       test('S5 a first attempt that fails is followed by one under the same key, and the caller sees one answer', async () => {
-        await server.configure({ ...down, maxFaults: 1 })
+        await server.configure(oneFailure)
         const tab = await open(page, { policy: { initialDelayMs: 20 } })
         // each page has two ways of sending, by the number of the call
         const answers = await tab.run(`Promise.all([app.call('one', 0), app.call('two', 1)])`)
@@ -95,9 +100,7 @@ export function mainPath(name: string, launch: () => Promise<Engine>): void {
     describe('with a principal', () => {
       test('S1 S5 a task outlives a reload, is taken up again, and takes effect once', async () => {
         const tab = await openDurable()
-        await server.configure(down)
-        expect(await enqueue(tab, 'reloaded')).toBe('strict')
-        await eventually(async () => (await server.report()).attempts).toBeGreaterThan(0)
+        await leave(tab, 'reloaded')
         await tab.reload()
         await server.configure({ share: 0 })
         await eventually(() => tab.run('app.succeeded.length')).toBe(1)
@@ -125,9 +128,7 @@ export function mainPath(name: string, launch: () => Promise<Engine>): void {
       test('S1 S5 a task of a tab that was closed is sent when the next one opens', async () => {
         const name = `main-path-${++count}`
         const tab = await openDurable(name)
-        await server.configure(down)
-        expect(await enqueue(tab, 'closed')).toBe('strict')
-        await eventually(async () => (await server.report()).attempts).toBeGreaterThan(0)
+        await leave(tab, 'closed')
         await tab.close()
         await server.configure({ share: 0 })
         const next = await openDurable(name)
@@ -139,9 +140,7 @@ export function mainPath(name: string, launch: () => Promise<Engine>): void {
       test('L3 a tab that is open goes on with what another has left', async () => {
         const name = `main-path-${++count}`
         const [leaving, staying] = [await openDurable(name), await openDurable(name)]
-        await server.configure(down)
-        expect(await enqueue(leaving, 'left')).toBe('strict')
-        await eventually(async () => (await server.report()).attempts).toBeGreaterThan(0)
+        await leave(leaving, 'left')
         await leaving.close()
         await server.configure({ share: 0 })
         await eventually(() => staying.run('app.succeeded.length')).toBe(1)

@@ -11,6 +11,7 @@ import { duringTests } from '../during.ts'
 import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
 import { here, launch, launchOn } from './chromium.ts'
+import { newContext } from './contexts.ts'
 
 interface Received {
   readonly place: string
@@ -109,8 +110,7 @@ describe('in one browser', () => {
   const browser = duringTests(() => launch())
 
   async function start() {
-    const context = await browser.newContext()
-    onTestFinished(() => context.close())
+    const context = await newContext(browser)
     const served = await site()
     const errors: string[] = []
     const page = await open(context, served.url)

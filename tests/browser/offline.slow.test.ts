@@ -2,13 +2,8 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
-import { launch, open, startServer } from './chromium.ts'
+import { launch, oneFailure, open, startServer } from './chromium.ts'
 
-const oneFailure = {
-  share: 1,
-  maxFaults: 1,
-  weights: { unavailable: 1, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 },
-}
 const options = { policy: { maxAttempts: 3, initialDelayMs: 20 } }
 
 const browser = duringTests(() => launch())

@@ -1,5 +1,5 @@
 /** Servers on loopback for the tests of one file: each is an origin of its own. */
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll } from 'vitest'
 
@@ -24,3 +24,13 @@ export function listenDuringTests(...origins: readonly Origin[]): void {
     }
   })
 }
+
+/** A page that runs `script` alone. */
+export const scripted = (script: () => string): Origin => ({
+  server: createServer((request, response) => {
+    const isScript = request.url === '/script.js'
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+    response.end(isScript ? script() : '<!doctype html><script src="/script.js"></script>')
+  }),
+  url: '',
+})

@@ -1,37 +1,28 @@
 /** Tabs of a real browser that die, freeze or are put away, and how soon the others know. */
-import { createServer } from 'node:http'
 import { build } from 'esbuild'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { BrowserContext, Page } from 'playwright-core'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { duringTests } from '../during.ts'
 import { crash, here, launch } from './chromium.ts'
-import { listenDuringTests } from './origins.ts'
+import { newContext } from './contexts.ts'
+import { listenDuringTests, scripted } from './origins.ts'
 import type {} from './presence/page.ts'
 
 let script = ''
-const origin = {
-  server: createServer((request, response) => {
-    const isScript = request.url === '/page.js'
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
-    response.end(isScript ? script : '<!doctype html><script src="/page.js"></script>')
-  }),
-  url: '',
-}
+const origin = scripted(() => script)
 listenDuringTests(origin)
 
-let browser: Browser
+// Playwright turns the cache for the way back off
+const browser = duringTests(() => launch({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }))
 let context: BrowserContext
 beforeAll(async () => {
   const entryPoints = [here('presence/page.ts')]
   const { outputFiles } = await build({ entryPoints, bundle: true, format: 'iife', target: 'es2022', write: false })
   script = outputFiles[0]?.text ?? ''
-  // Playwright turns the cache for the way back off
-  browser = await launch({ ignoreDefaultArgs: ['--disable-back-forward-cache'] })
 })
-afterAll(() => browser.close())
 beforeEach(async () => {
-  context = await browser.newContext()
+  context = await newContext(browser)
 })
-afterEach(() => context.close())
 
 async function open(): Promise<Page> {
   const page = await context.newPage()

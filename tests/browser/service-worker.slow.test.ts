@@ -1,11 +1,11 @@
 /** A service worker in a real Chromium: when it is woken, what it sends, and in whose name. */
 
 import type { BrowserContext, Page } from 'playwright-core'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
-import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
-import { launch, launchOn } from './chromium.ts'
+import { launch } from './chromium.ts'
+import { newWindow } from './contexts.ts'
 import { goOffline, leave, newDevice, store, syncSite, type Visit, visit } from './sync-site.ts'
 
 const site = syncSite()
@@ -19,9 +19,7 @@ declare global {
 const bodies = () => site.seen.map(({ body }) => body).sort()
 
 test('the browser itself wakes it, once it has been asked and the page is gone', async () => {
-  const folder = freshFolder()
-  const context = await launchOn(folder)
-  onTestFinished(() => context.close())
+  const context = await newWindow()
   site.answer = { status: 503 } // until the page is gone
   await leave(context, site, ['a'], { asks: true, options: { policy: { maxAttempts: 50, maxDelayMs: 500 } } })
   site.answer = { status: 200 }

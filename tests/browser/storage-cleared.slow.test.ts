@@ -1,23 +1,17 @@
 /** The user, or the browser, clears a site's data while its queue runs; and a window whose storage ends with it. */
 
-import type { BrowserContext } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
 import { launch } from './chromium.ts'
+import { newContext } from './contexts.ts'
 import { labOrigin, openLab } from './lab.ts'
 
 const browser = duringTests(() => launch())
 const origin = labOrigin()
 
-async function device(): Promise<BrowserContext> {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
-  return context
-}
-
 test('S18 storage is cleared under a running queue: told once, callers settle, new tasks are stored', async () => {
-  const context = await device()
+  const context = await newContext(browser)
   const page = await openLab(context, origin)
   // the first attempt fails, and the next is far away: its caller waits for a task that will be gone
   origin.answer = ({ path }) => (path === '/api/waits' ? 503 : 200)

@@ -1,13 +1,13 @@
 /** S18: IndexedDB that is denied, blocked, or never answers. Calls go on as fetch would, retried from memory. */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
-import { launch, launchOn } from './chromium.ts'
+import { launch } from './chromium.ts'
+import { newContext, newWindow } from './contexts.ts'
 import { labOrigin, openLab } from './lab.ts'
 import { answersOfAServer, callAll, expectServedFromMemory } from './storage-faults.ts'
 
@@ -21,12 +21,6 @@ beforeEach(() => {
   origin.reset()
   answersOfAServer(origin)
 })
-
-async function device(): Promise<BrowserContext> {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
-  return context
-}
 
 const faults: Readonly<Record<string, { readonly advice: RegExp; readonly install: () => void }>> = {
   '`open` never answers': {
@@ -46,12 +40,12 @@ const faults: Readonly<Record<string, { readonly advice: RegExp; readonly instal
 }
 
 test.each(Object.entries(faults))('S18 %s: served from memory, and told once', async (_, { advice, install }) => {
-  const page = await openLab(await device(), origin, install)
+  const page = await openLab(await newContext(browser), origin, install)
   await expectServedFromMemory(page, await callAll(page, `${origin.url}/api`), advice)
 })
 
 test('S18 a frame in a sandbox, without an origin of its own: the same', async () => {
-  const context = await device()
+  const context = await newContext(browser)
   const page = await context.newPage()
   await page.goto(`${origin.url}/sandbox.html`)
   const [frame] = page.frames().filter((each) => each !== page.mainFrame())
@@ -65,14 +59,10 @@ test('S18 a frame in a sandbox, without an origin of its own: the same', async (
 })
 
 test('S18 a user who has blocked site data: the same', async () => {
-  const profile = mkdtempSync(join(tmpdir(), 'redrive-blocked-'))
-  mkdirSync(join(profile, 'Default'))
   const blocked = { profile: { default_content_setting_values: { cookies: 2 } } }
-  writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(blocked))
-  const context = await launchOn(profile)
-  onTestFinished(async () => {
-    await context.close()
-    rmSync(profile, { recursive: true, force: true, maxRetries: 3 })
+  const context = await newWindow((profile) => {
+    mkdirSync(join(profile, 'Default'))
+    writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(blocked))
   })
   const page = await openLab(context, origin)
   await expectServedFromMemory(page, await callAll(page, `${origin.url}/api`), /allow site data/)
@@ -86,7 +76,7 @@ async function otherTab(context: BrowserContext): Promise<Page> {
 }
 
 test('S18 another tab keeps an old version open while a third upgrades it: served from memory; stored again once both are closed', async () => {
-  const context = await device()
+  const context = await newContext(browser)
   const [old, newer] = [await otherTab(context), await otherTab(context)]
   // it does not care about `versionchange`
   await old.evaluate(async (name) => void (await lab.done(indexedDB.open(name, 1))), DATABASE)
@@ -108,7 +98,7 @@ test('S18 another tab keeps an old version open while a third upgrades it: serve
 })
 
 test('S20 the database is of a later version: nothing of it is touched, and the message says what to do', async () => {
-  const context = await device()
+  const context = await newContext(browser)
   const newer = await otherTab(context)
   await newer.evaluate(async (name) => {
     const request = indexedDB.open(name, 1_000)

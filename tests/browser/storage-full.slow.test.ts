@@ -1,11 +1,8 @@
 /** S17 a full quota: what is new is refused with a typed error, what is held stays, is delivered and settled. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { eventually } from '../js/eventually.ts'
-import { launchOn } from './chromium.ts'
+import { newWindow } from './contexts.ts'
 import { labOrigin, openLab } from './lab.ts'
 
 /** Few and large, of which each makes room as it leaves; many and small, of which none does: see js/stores/indexeddb/quota-reserve.ts. */
@@ -18,16 +15,6 @@ const NEW_BYTES = 200_000
 const QUOTA_BYTES = 3_000_000
 
 const origin = labOrigin()
-
-async function openWindow(): Promise<BrowserContext> {
-  const profile = mkdtempSync(join(tmpdir(), 'redrive-quota-'))
-  const context = await launchOn(profile)
-  onTestFinished(async () => {
-    await context.close()
-    rmSync(profile, { recursive: true })
-  })
-  return context
-}
 
 /**
  * From before the first write: of what a browser gave once it asks nobody again for half a minute. The quota is as it was
@@ -63,7 +50,7 @@ async function fill(page: Page): Promise<string> {
 test.each(HELD)(
   'S17 with %i tasks of %i bytes: enqueue says that it is full, they stay, and are settled all the same',
   async (held, bodyBytes) => {
-    const context = await openWindow()
+    const context = await newWindow()
     const page = await openLab(context, origin)
     const lift = await limitQuota(page)
     await page.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
@@ -105,7 +92,7 @@ test.each(HELD)(
 )
 
 test('S18 a call that fails while all is full gets its answer, and one `degraded` says why it is not kept', async () => {
-  const context = await openWindow()
+  const context = await newWindow()
   const page = await openLab(context, origin)
   await limitQuota(page)
   await page.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)

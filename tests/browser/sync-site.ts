@@ -3,13 +3,15 @@
  * part, to say when there is a network, is played through its own tools.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { build } from 'esbuild'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { beforeEach, onTestFinished } from 'vitest'
+import { beforeEach } from 'vitest'
 import type { RetryQueue } from '../../js/index.ts'
 import { eventually } from '../js/eventually.ts'
 import { staticFiles } from '../servers/static.mjs'
 import { here } from './chromium.ts'
+import { newContext } from './contexts.ts'
 import { listenDuringTests, type Origin } from './origins.ts'
 
 /** What pages/sync-page.js exposes. */
@@ -95,12 +97,6 @@ export function syncSite(): SyncSite {
     site.gate = async () => {}
   })
   return site
-}
-
-async function text(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString()
 }
 
 async function bundled(): Promise<string> {
@@ -207,8 +203,7 @@ export async function newDevice(
   browser: Browser,
   site: SyncSite,
 ): Promise<{ readonly context: BrowserContext; readonly devtools: Tools }> {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
+  const context = await newContext(browser)
   return { context, devtools: await tools(context, site) }
 }
 

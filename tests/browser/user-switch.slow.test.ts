@@ -1,10 +1,11 @@
 /** S16 with real cookies: what one user has queued is never sent while the browser's session is another's. */
 
 import type { BrowserContext, Page } from 'playwright-core'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
 import { launch } from './chromium.ts'
+import { newContext } from './contexts.ts'
 import { type Answer, labOrigin, openLab, type Received } from './lab.ts'
 
 type User = 'ann' | 'ben'
@@ -32,12 +33,6 @@ const orders = (): readonly { readonly of: string; readonly session: string | un
     .map(({ body, headers }) => ({ of: body, session: /session=(\w+)/.exec(headers.cookie ?? '')?.[1] }))
 
 const OF_ANN = [{ of: 'ann', session: 'ann' }]
-
-async function device(): Promise<BrowserContext> {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
-  return context
-}
 
 async function logIn(page: Page, user: User): Promise<void> {
   await page.evaluate((path) => fetch(path, { method: 'POST' }), `/api/login/${user}`)
@@ -79,7 +74,7 @@ async function allSent(page: Page, user: User): Promise<void> {
 const ofBen = { of: 'ben', session: 'ben' }
 
 test('S16 ann queues offline and logs out; ben logs in and goes online: only his is sent, and hers once she is back', async () => {
-  const context = await device()
+  const context = await newContext(browser)
   const page = await openAs(context, 'ann')
   await logIn(page, 'ann')
   await context.setOffline(true)
@@ -100,7 +95,7 @@ test('S16 ann queues offline and logs out; ben logs in and goes online: only his
 })
 
 test('S16 ben logs in in another tab: the tab that ann left open sends nothing of hers in his session', async () => {
-  const context = await device()
+  const context = await newContext(browser)
   const tab = await openAs(context, 'ann')
   await logIn(tab, 'ann')
   // fails once, so that it waits in a tab that is awake and could send it

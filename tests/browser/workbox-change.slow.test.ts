@@ -4,12 +4,13 @@
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bundleForPage } from '../bundle.ts'
 import type { Browser, Tab } from '../faults/browser/browser.ts'
-import { startChromium } from '../faults/browser/chromium.ts'
 import { freshFolder } from '../folder.ts'
 import { eventually } from '../js/eventually.ts'
+import { openTab, startMortal } from './contexts.ts'
 import { listenDuringTests, type Origin } from './origins.ts'
 
 const MANY = 20
@@ -40,8 +41,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     response.writeHead(204).end()
     onLeft(Number(searchParams.get('n')))
   } else if (pathname === '/api/orders') {
-    let body = ''
-    for await (const chunk of request) body += chunk
+    const body = await text(request)
     if (!isUp) return void request.socket.destroy()
     const { authorization: token, 'idempotency-key': key } = request.headers
     arrived.push({ body, key: typeof key === 'string' ? key : undefined, token })
@@ -62,23 +62,9 @@ beforeEach(() => {
   onLeft = () => {}
 })
 
-const DEAF = { said() {}, crashed() {} }
-
-async function start(profile: string): Promise<Browser> {
-  const ended = new AbortController()
-  const browser = await startChromium(profile, ended.signal)
-  onTestFinished(async () => {
-    ended.abort()
-    await browser.gone
-  })
-  return browser
-}
-
 /** A page whose service worker is in charge of it. */
 async function visit(browser: Browser): Promise<Tab> {
-  const tab = await browser.open(DEAF, { script: '', alone: false })
-  await tab.load(`${origin.url}/`)
-  await eventually(() => tab.run('document.title')).toBe('site')
+  const tab = await openTab(browser, `${origin.url}/`, "document.title === 'site'")
   await tab.run(`navigator.serviceWorker.register('/worker.js').then(() => new Promise((resolve) => {
     const look = () => navigator.serviceWorker.controller ? resolve() : setTimeout(look, 20)
     look()
@@ -128,7 +114,7 @@ async function offline(
   headers: object = {},
 ): Promise<{ readonly profile: string; readonly browser: Browser; readonly tab: Tab }> {
   const profile = freshFolder()
-  const browser = await start(profile)
+  const browser = await startMortal(profile)
   const tab = await visit(browser)
   const statuses = await tab.run(`(async () => {
     const statuses = []
@@ -180,7 +166,7 @@ test('S5 S12 with a credential in each: it arrives with it, after the kill as we
   const before = await offline({ authorization: token, 'x-request-id': 'harmless' })
   isUp = true
   await killDuringTakeOver(before, 10)
-  const tab = await visit(await start(before.profile))
+  const tab = await visit(await startMortal(before.profile))
   const ours = await tab.run<string>(OURS)
   await eventually(() => distinct().length).toBe(MANY)
   await eventually(() => tab.run(LEFT)).toBe(0)
@@ -197,7 +183,7 @@ describe.for([16, 10, 3])('SIGKILL with no more than %i entries left', (most) =>
     const left = await killDuringTakeOver(before, most)
     expect(left).toBeLessThan(MANY)
     isUp = true
-    const tab = await visit(await start(before.profile))
+    const tab = await visit(await startMortal(before.profile))
     await eventually(() => distinct().length).toBe(MANY)
     expect(arrivals()).toEqual([...bodies].sort())
     expect(await tab.run(LEFT)).toBe(0)
@@ -207,7 +193,7 @@ describe.for([16, 10, 3])('SIGKILL with no more than %i entries left', (most) =>
     const before = await offline()
     isUp = true
     await killDuringTakeOver(before, most)
-    const tab = await visit(await start(before.profile))
+    const tab = await visit(await startMortal(before.profile))
     await eventually(() => distinct().length).toBe(MANY)
     await eventually(() => tab.run(LEFT)).toBe(0)
     const twice = arrivals().length - MANY

@@ -1,10 +1,9 @@
 // The built site as a host of files gives it, with the Content-Security-Policy that it has to work under as a header.
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { policy } from '../../site/.vitepress/policy.ts'
+import { type Serving, serving } from '../loopback.ts'
 
 export const site: string = fileURLToPath(new URL('../../target/site', import.meta.url))
 
@@ -25,12 +24,8 @@ function fileAt(path: string): string | undefined {
   return candidates.find((each) => existsSync(each) && statSync(each).isFile())
 }
 
-export interface Served extends AsyncDisposable {
-  readonly origin: string
-}
-
-export async function serveSite(): Promise<Served> {
-  const server = createServer((request, response) => {
+export function serveSite(): Promise<Serving> {
+  return serving((request, response) => {
     const file = fileAt(decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname))
     const shown = file ?? join(site, '404.html')
     response.writeHead(file === undefined ? 404 : 200, {
@@ -39,13 +34,4 @@ export async function serveSite(): Promise<Served> {
     })
     response.end(readFileSync(shown))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
 }

@@ -1,7 +1,7 @@
 // A page of the built site in a real Chromium, with everything that it must not do kept for the test.
 import type { BrowserContext, Page } from 'playwright-core'
 import { launch } from '../browser/chromium.ts'
-import { type Served, serveSite } from './serve.ts'
+import { serveSite } from './serve.ts'
 
 export type Scheme = 'light' | 'dark'
 
@@ -22,8 +22,8 @@ export interface Visitor extends AsyncDisposable {
 }
 
 export async function visitor(): Promise<Visitor> {
-  const [browser, served]: [Awaited<ReturnType<typeof launch>>, Served] = await Promise.all([launch(), serveSite()])
-  const { origin } = served
+  const [browser, served] = await Promise.all([launch(), serveSite()])
+  const { url: origin } = served
   return {
     origin,
     fresh: (scheme = 'light') => browser.newContext({ colorScheme: scheme }),
@@ -52,7 +52,7 @@ export async function visitor(): Promise<Visitor> {
     },
     async [Symbol.asyncDispose]() {
       await browser.close()
-      await served[Symbol.asyncDispose]()
+      await served.close()
     },
   }
 }

@@ -1,10 +1,9 @@
 /** The contract that every store passes, unchanged, on the IndexedDB of a real browser. */
-import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundleForPage } from '../../bundle.ts'
 import { bySize, SIZE } from '../../size.ts'
 import type { Engine, Tab } from '../engines.ts'
-import { listenDuringTests } from '../origins.ts'
+import { listenDuringTests, scripted } from '../origins.ts'
 
 /** Of random commands beside the reference. Each opens a database of its own. */
 const RUNS = bySize(64, 64, 200)
@@ -13,12 +12,7 @@ const HANGS_AFTER_MS = 120_000
 
 export function contractIn(engines: readonly (readonly [string, () => Promise<Engine>])[]): void {
   let script = ''
-  const server = createServer((request, response) => {
-    const isScript = request.url === '/contract.js'
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
-    response.end(isScript ? script : '<!doctype html><script src="/contract.js"></script>')
-  })
-  const origin = { server, url: '' }
+  const origin = scripted(() => script)
   listenDuringTests(origin)
   beforeAll(async () => {
     script = await bundleForPage('browser/contract/in-page.ts', {

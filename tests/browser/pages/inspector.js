@@ -53,7 +53,7 @@ function fakeTask(n, now) {
 }
 
 /** Everything in memory, and every failure at will: what cannot be had for certain from a real queue. */
-function fakeSource({ count = 60, tasks, can, delayMs = 0, ...overview } = {}) {
+function fakeSource({ count = 60, tasks, can, delayMs = 0, hang = false, ...overview } = {}) {
   const now = Date.now()
   const all = tasks ?? Array.from({ length: count }, (_, n) => fakeTask(n, now))
   const every = ['cancel', 'due', 'redrive', 'purge', 'pause', 'resume', 'flush', 'redriveAll', 'purgeAll']
@@ -63,7 +63,7 @@ function fakeSource({ count = 60, tasks, can, delayMs = 0, ...overview } = {}) {
     can: can ?? Object.fromEntries(every.map((type) => [type, true])),
     fail: undefined,
     failAct: undefined,
-    hang: false,
+    hang,
     done: [],
     asked: 0,
     async pass() {

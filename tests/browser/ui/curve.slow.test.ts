@@ -1,22 +1,21 @@
 /** `<redrive-curve>` in real browsers: its numbers are the core's, its fields agree with each other, and wrong input stays where it was typed. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Core, loadCore } from '../../../js/core.ts'
 import { duration } from '../../../js/display/format.ts'
 import { presets } from '../../../js/options/presets.ts'
 import { duringTests } from '../../during.ts'
 import { engines, type Tab } from '../engines.ts'
 import { fieldOf, fill, link, noteOf, shown, until } from './lab-tab.ts'
-import { KEPT, type Kept, type UiServer, uiServer } from './ui-page.ts'
+import { KEPT, type Kept, uiServer } from './ui-page.ts'
 
 const LAB = "document.querySelector('redrive-curve')"
 
-let server: UiServer
+const server = duringTests(() => uiServer('<redrive-curve></redrive-curve>'))
 let core: Core
 beforeAll(async () => {
-  ;[server, core] = await Promise.all([uiServer('<redrive-curve></redrive-curve>'), loadCore()])
+  core = await loadCore()
 })
-afterAll(async () => server?.[Symbol.asyncDispose]())
 
 describe.each(engines)('%s', (_, start) => {
   let tab: Tab

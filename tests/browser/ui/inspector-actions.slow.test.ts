@@ -57,15 +57,11 @@ describe('actions', () => {
   test('one that fails says so beside its button, and the next try takes that away', async () => {
     await using tab = await opened()
     await tab.says('live')
-    await tab.page.evaluate(() => {
-      stage.source.failAct = new Error('the store is full')
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { failAct: new Error('the store is full') }))
     await tab.page.getByRole('button', { name: 'Pause https://api.example.com' }).click()
     const row = tab.page.getByRole('row', { name: /api\.example\.com/ })
     await expect.poll(() => row.getByRole('alert').innerText()).toBe('the store is full')
-    await tab.page.evaluate(() => {
-      stage.source.failAct = undefined
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { failAct: undefined }))
     await tab.page.getByRole('button', { name: 'Pause https://api.example.com' }).click()
     await expect.poll(() => row.innerText()).toContain('pause is done')
     expect(await row.getByRole('alert').count()).toBe(0)
@@ -80,9 +76,7 @@ describe('actions', () => {
     await tab.page.getByRole('row').nth(1).click()
     await tab.page.getByRole('button', { name: 'Redrive', exact: true }).click()
     await tab.says('its key is too old')
-    await tab.page.evaluate(() => {
-      stage.source.failAct = undefined
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { failAct: undefined }))
     await tab.page.getByRole('button', { name: 'Redrive all the same' }).click()
     await tab.says('redrive is done')
     expect(await done(tab)).toMatchObject([{ type: 'redrive', acceptDuplicateRisk: true }])
@@ -130,9 +124,7 @@ describe('actions', () => {
   test('all are put back at a rate, with progress, until that is stopped', async () => {
     await using tab = await opened()
     await toDead(tab)
-    await tab.page.evaluate(() => {
-      stage.source.pace = 60_000
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { pace: 60_000 }))
     await tab.page.getByRole('button', { name: 'Redrive all…' }).click()
     await tab.page.getByLabel('a second').fill('2.5')
     await tab.page.getByLabel('Also those whose key').check()
@@ -145,9 +137,7 @@ describe('actions', () => {
   test('stopped, it says what has become of it', async () => {
     await using tab = await opened()
     await toDead(tab)
-    await tab.page.evaluate(() => {
-      stage.source.pace = 200
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { pace: 200 }))
     await tab.page.getByRole('button', { name: 'Redrive all…' }).click()
     await tab.page.getByLabel('a second').fill('')
     await tab.page.getByRole('button', { name: 'Redrive 10' }).click()

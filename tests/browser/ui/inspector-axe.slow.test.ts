@@ -43,10 +43,7 @@ const screens = (['light', 'dark'] as const).flatMap((colorScheme) =>
 test.each(screens)('$colorScheme, $width px wide', async ({ colorScheme, width }) => {
   await using tab = await openInspector(browser, origin, { colorScheme, viewport: { width, height: 800 } })
   const { page } = tab
-  await page.evaluate(() => {
-    stage.source = stage.fakeSource({ count: 600, warnings: ['The store has failed for 4s.'] })
-    stage.put({ source: stage.source })
-  })
+  await tab.show({ count: 600, warnings: ['The store has failed for 4s.'] })
   await tab.says('live')
   await judge(tab, 'overview')
   await page.getByRole('tab', { name: 'Tasks' }).click()
@@ -70,23 +67,16 @@ test.each(screens)('$colorScheme, $width px wide', async ({ colorScheme, width }
   await page.getByRole('tab', { name: 'Events' }).click()
   await tab.says(/succeeded \d+ tasks/)
   await judge(tab, 'events')
-  await page.evaluate(() => {
-    stage.source.failAct = new Error('the store is full')
-  })
+  await page.evaluate(() => void Object.assign(stage.source, { failAct: new Error('the store is full') }))
   await page.getByRole('tab', { name: 'Overview' }).click()
   await page.getByRole('button', { name: 'Make all due' }).click()
   await tab.says('the store is full')
   await judge(tab, 'a failed action')
-  await page.evaluate(() => {
-    stage.source.fail = new Error('the store is locked')
-  })
+  await page.evaluate(() => void Object.assign(stage.source, { fail: new Error('the store is locked') }))
   await tab.says('disconnected')
   await judge(tab, 'disconnected')
-  await page.evaluate(() => {
-    stage.element.remove()
-    stage.source = stage.fakeSource({ can: { flush: 'this needs the scope admin' } })
-    stage.put({ source: stage.source })
-  })
+  await page.evaluate(() => stage.element.remove())
+  await tab.show({ can: { flush: 'this needs the scope admin' } })
   await tab.says('Not allowed')
   await judge(tab, 'refused')
   await page.evaluate(() => {
@@ -95,12 +85,8 @@ test.each(screens)('$colorScheme, $width px wide', async ({ colorScheme, width }
   })
   await tab.says('token needed')
   await judge(tab, 'token')
-  await page.evaluate(() => {
-    stage.element.remove()
-    stage.source = stage.fakeSource()
-    stage.source.hang = true
-    stage.put({ source: stage.source })
-  })
+  await page.evaluate(() => stage.element.remove())
+  await tab.show({ hang: true })
   await tab.says('connecting')
   await judge(tab, 'loading')
 })

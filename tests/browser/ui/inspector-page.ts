@@ -50,6 +50,8 @@ export interface InspectorTab extends AsyncDisposable {
   /** Waits until the inspector says this. */
   says(words: string | RegExp): Promise<void>
   text(): Promise<string>
+  /** An inspector over a source of the page's own, which is under `stage.source`. */
+  show(options?: object, properties?: object): Promise<void>
 }
 
 /** A page of its own; once it is disposed of it has broken no policy and thrown nothing. */
@@ -70,6 +72,14 @@ export async function openInspector(
       const shows = expect.poll(text, { timeout: 15_000 })
       return typeof words === 'string' ? shows.toContain(words) : shows.toMatch(words)
     },
+    show: (options = {}, properties = {}) =>
+      page.evaluate(
+        ([options, properties]) => {
+          stage.source = stage.fakeSource(options)
+          stage.put({ source: stage.source, ...properties })
+        },
+        [options, properties] as const,
+      ),
     async [Symbol.asyncDispose]() {
       const reported = await page.evaluate(() => [...stage.violations, ...stage.errors])
       await context.close()
@@ -78,7 +88,7 @@ export async function openInspector(
   }
 }
 
-/** Over a source of the page's own, which is under `stage.source`. */
+/** One that shows that at once. */
 export async function openFake(
   browser: Browser,
   origin: Pick<Origin, 'url'>,
@@ -86,12 +96,6 @@ export async function openFake(
   properties: object,
 ): Promise<InspectorTab> {
   const tab = await openInspector(browser, origin)
-  await tab.page.evaluate(
-    ([options, properties]) => {
-      stage.source = stage.fakeSource(options)
-      stage.put({ source: stage.source, ...properties })
-    },
-    [options, properties] as const,
-  )
+  await tab.show(options, properties)
   return tab
 }

@@ -21,11 +21,7 @@ describe('states', () => {
 
   test('while the first answer is awaited there is a skeleton, which does not move where motion is not wanted', async () => {
     await using tab = await openInspector(browser, origin, { reducedMotion: 'reduce' })
-    await tab.page.evaluate(() => {
-      stage.source = stage.fakeSource()
-      stage.source.hang = true
-      stage.put({ source: stage.source })
-    })
+    await tab.show({ hang: true })
     await tab.says('connecting')
     expect(await tab.page.locator('.bone').count()).toBeGreaterThan(3)
     expect(await tab.page.locator('.numbers').getAttribute('aria-busy')).toBe('true')
@@ -50,16 +46,12 @@ describe('states', () => {
   test('a source that fails: since when, what, the last numbers, and live again once it answers', async () => {
     await using tab = await opened()
     await tab.says('live')
-    await tab.page.evaluate(() => {
-      stage.source.fail = new Error('the store is locked')
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { fail: new Error('the store is locked') }))
     await tab.says(
       /disconnected.*the store is locked.*It has failed for \d+s; asked again in \d+s\. What is below is from before\./,
     )
     await tab.says('Waiting 30')
-    await tab.page.evaluate(() => {
-      stage.source.fail = undefined
-    })
+    await tab.page.evaluate(() => void Object.assign(stage.source, { fail: undefined }))
     await tab.page.getByRole('button', { name: 'Ask now' }).click()
     await tab.says('live')
     expect(await tab.text()).not.toContain('the store is locked')
@@ -108,10 +100,7 @@ describe('states', () => {
   test('taken out of the page it asks no more, and put back it goes on', async () => {
     await using tab = await openInspector(browser, origin)
     await tab.page.clock.install()
-    await tab.page.evaluate(() => {
-      stage.source = stage.fakeSource()
-      stage.put({ source: stage.source })
-    })
+    await tab.show()
     await tab.says('live')
     const asked = () => tab.page.evaluate(() => stage.source.asked)
     await tab.page.evaluate(() => stage.element.remove())

@@ -3,16 +3,13 @@
  * violations of the policy, errors, requests to anywhere else.
  */
 
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type Serving, serving } from '../../loopback.ts'
 import { staticFiles } from '../../servers/static.mjs'
 import { here } from '../chromium.ts'
 
 export const CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
 
-export interface UiServer extends AsyncDisposable {
-  readonly url: string
+export interface UiServer extends Serving {
   /** Answers 503 to files of the package whose names fit. */
   refused: RegExp | undefined
 }
@@ -35,7 +32,8 @@ export async function uiServer(body: string): Promise<UiServer> {
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Elements</title><link rel="icon" href="/pages/icon.svg"><link rel="stylesheet" href="/pages/ui.css"><script src="/pages/ui.js"></script>
     <script type="module" src="/ui/ui.js"></script><body><main><h1>Elements</h1>${body}</main></body></html>`
-  const server: Server = createServer(async (request, response) => {
+  const made: { refused: RegExp | undefined } = { refused: undefined }
+  const served = await serving(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://page')
     response.setHeader('content-security-policy', CSP)
     if (url.pathname === '/') {
@@ -44,16 +42,5 @@ export async function uiServer(body: string): Promise<UiServer> {
     } else if (made.refused?.test(url.pathname)) response.writeHead(503).end()
     else if (!(await files(url, response))) response.writeHead(404).end()
   })
-  const made: UiServer = {
-    url: '',
-    refused: undefined,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return Object.assign(made, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  return Object.assign(made, served)
 }

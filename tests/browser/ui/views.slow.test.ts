@@ -1,6 +1,6 @@
 /** The lab's crowd, frontier and outage in real browsers: each number of their tables is that of the simulation's own program for the same seed. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { RetryPolicy } from '../../../js/api/policy.ts'
 import { duration, grouped } from '../../../js/display/format.ts'
 import { presets } from '../../../js/options/presets.ts'
@@ -10,7 +10,7 @@ import { duringTests } from '../../during.ts'
 import { engines, type Tab } from '../engines.ts'
 import { fill, link, type Shown, shown, until } from './lab-tab.ts'
 import { buildSimulator, row, simulated } from './simulator.ts'
-import { KEPT, type Kept, type UiServer, uiServer } from './ui-page.ts'
+import { KEPT, type Kept, uiServer } from './ui-page.ts'
 
 type Plain<T> = { readonly [K in keyof T]: T[K] extends ArrayLike<number> ? readonly number[] : T[K] }
 
@@ -23,11 +23,8 @@ const spread: Partial<RetryPolicy> = {
   maxAttempts: 12,
 }
 
-let server: UiServer
-beforeAll(async () => {
-  ;[server] = await Promise.all([uiServer('<redrive-curve></redrive-curve>'), buildSimulator()])
-}, 900_000)
-afterAll(async () => server?.[Symbol.asyncDispose]())
+const server = duringTests(() => uiServer('<redrive-curve></redrive-curve>'))
+beforeAll(buildSimulator, 900_000)
 
 describe.each(engines)('%s', (_, start) => {
   let tab: Tab

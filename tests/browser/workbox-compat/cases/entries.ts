@@ -1,77 +1,72 @@
 /** What is put in and taken out. */
-import { bodies, type Case, post } from '../kit.ts'
+import { bodies, type Case, casesOf, post } from '../kit.ts'
 import { drain, made, PARTS, partsOf, push } from './helpers.ts'
 
 /** What push and unshift have in common. */
-export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] => [
-  {
-    about: how,
-    name: 'keeps URL, method, headers, mode, credentials, body, timestamp and metadata',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      const timestamp = Date.now() - 1_000
-      await queue[how]({ request: made(), timestamp, metadata: { why: 'test' } })
-      const [entry] = await queue.getAll()
-      return [await partsOf(entry?.request), entry?.timestamp === timestamp, entry?.metadata]
+export const adding = (how: 'pushRequest' | 'unshiftRequest'): readonly Case[] =>
+  casesOf({ about: how }, [
+    {
+      name: 'keeps URL, method, headers, mode, credentials, body, timestamp and metadata',
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        const timestamp = Date.now() - 1_000
+        await queue[how]({ request: made(), timestamp, metadata: { why: 'test' } })
+        const [entry] = await queue.getAll()
+        return [await partsOf(entry?.request), entry?.timestamp === timestamp, entry?.metadata]
+      },
+      seen: [PARTS, true, { why: 'test' }],
     },
-    seen: [PARTS, true, { why: 'test' }],
-  },
-  {
-    about: how,
-    name: 'needs no metadata; without any, the entry has none',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      await queue[how]({ request: new Request('/api/get') })
-      const [entry] = await queue.getAll()
-      return [entry?.request.method, entry !== undefined && 'metadata' in entry]
+    {
+      name: 'needs no metadata; without any, the entry has none',
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        await queue[how]({ request: new Request('/api/get') })
+        const [entry] = await queue.getAll()
+        return [entry?.request.method, entry !== undefined && 'metadata' in entry]
+      },
+      seen: ['GET', false],
     },
-    seen: ['GET', false],
-  },
-  {
-    about: how,
-    name: 'without a timestamp, the entry has the current time',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      const from = Date.now()
-      await queue[how]({ request: post('a') })
-      const [{ timestamp = 0 } = {}] = await queue.getAll()
-      return timestamp >= from && timestamp <= Date.now()
+    {
+      name: 'without a timestamp, the entry has the current time',
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        const from = Date.now()
+        await queue[how]({ request: post('a') })
+        const [{ timestamp = 0 } = {}] = await queue.getAll()
+        return timestamp >= from && timestamp <= Date.now()
+      },
+      seen: true,
     },
-    seen: true,
-  },
-  {
-    about: how,
-    name: 'registers a sync with the queue’s own tag',
-    needsSync: true,
-    async run({ open, asked }) {
-      const queue = open()
-      await queue[how]({ request: post('a') })
-      return [asked.length, asked[0] === `workbox-background-sync:${queue.name}`]
+    {
+      name: 'registers a sync with the queue’s own tag',
+      needsSync: true,
+      async run({ open, asked }) {
+        const queue = open()
+        await queue[how]({ request: post('a') })
+        return [asked.length, asked[0] === `workbox-background-sync:${queue.name}`]
+      },
+      seen: [1, true],
     },
-    seen: [1, true],
-  },
-  {
-    about: how,
-    name: 'leaves the caller’s request unread',
-    async run({ open }) {
-      const queue = open({ onSync: () => {} })
-      const request = post('a')
-      const added = queue[how]({ request })
-      const own = await request.text()
-      await added
-      return [own, await bodies(await queue.getAll())]
+    {
+      name: 'leaves the caller’s request unread',
+      async run({ open }) {
+        const queue = open({ onSync: () => {} })
+        const request = post('a')
+        const added = queue[how]({ request })
+        const own = await request.text()
+        await added
+        return [own, await bodies(await queue.getAll())]
+      },
+      seen: ['a', ['a']],
     },
-    seen: ['a', ['a']],
-  },
-]
+  ])
 
 /** What is taken out at one end or the other. */
 const endsOf = (how: 'shiftRequest' | 'popRequest'): readonly Case[] => {
   const isFirst = how === 'shiftRequest'
   const inOrder = (...all: readonly string[]): readonly string[] => (isFirst ? all : all.toReversed())
-  return [
+  return casesOf({ about: how }, [
     {
-      about: how,
       name: `removes and returns the ${isFirst ? 'first' : 'last'} entry, complete`,
       async run({ open }) {
         const queue = open({ onSync: () => {} })
@@ -84,7 +79,6 @@ const endsOf = (how: 'shiftRequest' | 'popRequest'): readonly Case[] => {
       seen: [PARTS, { why: 'test' }, 1],
     },
     {
-      about: how,
       name: 'removes one after another, then returns `undefined`',
       async run({ open }) {
         const queue = open({ onSync: () => {} })
@@ -94,7 +88,6 @@ const endsOf = (how: 'shiftRequest' | 'popRequest'): readonly Case[] => {
       seen: [inOrder('a', 'b', 'c'), 0],
     },
     {
-      about: how,
       name: 'skips expired entries',
       async run({ open }) {
         const queue = open({ onSync: () => {} })
@@ -105,7 +98,7 @@ const endsOf = (how: 'shiftRequest' | 'popRequest'): readonly Case[] => {
       },
       seen: inOrder('b', 'd'),
     },
-  ]
+  ])
 }
 
 export const taking: readonly Case[] = [
@@ -140,90 +133,84 @@ export const taking: readonly Case[] = [
     },
   },
   ...endsOf('popRequest'),
-  {
-    about: 'onSync',
-    name: 'a request that failed is unshifted, and is the first in the next sync',
-    needsSync: true,
-    async run({ open, sync, answers, sent }) {
-      const queue = open({
-        async onSync({ queue: own }) {
-          for (;;) {
+  ...casesOf({ about: 'onSync', needsSync: true }, [
+    {
+      name: 'a request that failed is unshifted, and is the first in the next sync',
+      async run({ open, sync, answers, sent }) {
+        const queue = open({
+          async onSync({ queue: own }) {
+            for (;;) {
+              const entry = await own.shiftRequest()
+              if (!entry) return
+              try {
+                await fetch(entry.request.clone())
+              } catch (error) {
+                await own.unshiftRequest(entry)
+                throw error
+              }
+            }
+          },
+        })
+        await push(queue, 'a', 'b', 'c')
+        answers(200, 'lost')
+        const ended = await sync(queue)
+        const left = await bodies(await queue.getAll())
+        return [ended, left, await sync(queue), sent.map(({ body }) => body)]
+      },
+      seen: ['TypeError', ['b', 'c'], 'none', ['a', 'b', 'b', 'c']],
+    },
+    {
+      name: 'a request that is pushed back becomes the last',
+      async run({ open, sync }) {
+        const queue = open({
+          async onSync({ queue: own }) {
+            const entry = await own.shiftRequest()
+            if (entry) await own.pushRequest(entry)
+          },
+        })
+        await push(queue, 'a', 'b', 'c')
+        await sync(queue)
+        return bodies(await queue.getAll())
+      },
+      seen: ['b', 'c', 'a'],
+    },
+    {
+      name: 'a request that was changed before it is unshifted keeps the change',
+      async run({ open, sync }) {
+        const queue = open({
+          async onSync({ queue: own }) {
             const entry = await own.shiftRequest()
             if (!entry) return
-            try {
-              await fetch(entry.request.clone())
-            } catch (error) {
-              await own.unshiftRequest(entry)
-              throw error
-            }
-          }
-        },
-      })
-      await push(queue, 'a', 'b', 'c')
-      answers(200, 'lost')
-      const ended = await sync(queue)
-      const left = await bodies(await queue.getAll())
-      return [ended, left, await sync(queue), sent.map(({ body }) => body)]
+            const request = new Request(entry.request, { headers: { 'x-foo': 'changed' } })
+            await own.unshiftRequest({ ...entry, request })
+          },
+        })
+        await queue.pushRequest({ request: post('a', { 'x-foo': 'bar' }) })
+        await push(queue, 'b')
+        await sync(queue)
+        const all = await queue.getAll()
+        return [await bodies(all), all.map(({ request }) => request.headers.get('x-foo'))]
+      },
+      seen: [
+        ['a', 'b'],
+        ['changed', null],
+      ],
     },
-    seen: ['TypeError', ['b', 'c'], 'none', ['a', 'b', 'b', 'c']],
-  },
-  {
-    about: 'onSync',
-    name: 'a request that is pushed back becomes the last',
-    needsSync: true,
-    async run({ open, sync }) {
-      const queue = open({
-        async onSync({ queue: own }) {
-          const entry = await own.shiftRequest()
-          if (entry) await own.pushRequest(entry)
-        },
-      })
-      await push(queue, 'a', 'b', 'c')
-      await sync(queue)
-      return bodies(await queue.getAll())
+    {
+      name: 'of two that are unshifted, the second becomes the first',
+      async run({ open, sync }) {
+        const queue = open({
+          async onSync({ queue: own }) {
+            const [one, two] = [await own.shiftRequest(), await own.shiftRequest()]
+            if (one) await own.unshiftRequest(one)
+            if (two) await own.unshiftRequest(two)
+          },
+        })
+        await push(queue, 'a', 'b', 'c')
+        await sync(queue)
+        return bodies(await queue.getAll())
+      },
+      seen: ['b', 'a', 'c'],
     },
-    seen: ['b', 'c', 'a'],
-  },
-  {
-    about: 'onSync',
-    name: 'a request that was changed before it is unshifted keeps the change',
-    needsSync: true,
-    async run({ open, sync }) {
-      const queue = open({
-        async onSync({ queue: own }) {
-          const entry = await own.shiftRequest()
-          if (!entry) return
-          const request = new Request(entry.request, { headers: { 'x-foo': 'changed' } })
-          await own.unshiftRequest({ ...entry, request })
-        },
-      })
-      await queue.pushRequest({ request: post('a', { 'x-foo': 'bar' }) })
-      await push(queue, 'b')
-      await sync(queue)
-      const all = await queue.getAll()
-      return [await bodies(all), all.map(({ request }) => request.headers.get('x-foo'))]
-    },
-    seen: [
-      ['a', 'b'],
-      ['changed', null],
-    ],
-  },
-  {
-    about: 'onSync',
-    name: 'of two that are unshifted, the second becomes the first',
-    needsSync: true,
-    async run({ open, sync }) {
-      const queue = open({
-        async onSync({ queue: own }) {
-          const [one, two] = [await own.shiftRequest(), await own.shiftRequest()]
-          if (one) await own.unshiftRequest(one)
-          if (two) await own.unshiftRequest(two)
-        },
-      })
-      await push(queue, 'a', 'b', 'c')
-      await sync(queue)
-      return bodies(await queue.getAll())
-    },
-    seen: ['b', 'a', 'c'],
-  },
+  ]),
 ]

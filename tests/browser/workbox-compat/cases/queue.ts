@@ -1,5 +1,5 @@
 /** What a queue does when it is made, and when the browser wakes it. */
-import { bodies, type Case, casesOf, failure, post } from '../kit.ts'
+import { bodies, type Case, casesOf, failure, type Kit, post } from '../kit.ts'
 import { push } from './helpers.ts'
 
 /** First of all, since Workbox's database is new then. */
@@ -68,34 +68,25 @@ export const constructing: readonly Case[] = casesOf({ about: 'constructor' }, [
     },
     seen: ['none', [0], 1],
   },
-  {
-    name: 'after a sync that failed, none is registered: the browser repeats it',
-    needsSync: true,
-    async run({ open, sync, asked }) {
+  ...(
+    [
+      ['after a sync that failed, none is registered: the browser repeats it', false, 0],
+      ['after the last repetition failed, one is registered if requests were added', true, 1],
+    ] as const
+  ).map(([name, lastChance, registered]) => ({
+    name,
+    needsSync: true as const,
+    async run({ open, sync, asked }: Kit) {
       const queue = open({
         async onSync({ queue: own }) {
           await push(own, 'a')
           throw new RangeError('sync failed')
         },
       })
-      return [await sync(queue), asked.length]
+      return [await sync(queue, { lastChance }), asked.length]
     },
-    seen: ['RangeError', 0],
-  },
-  {
-    name: 'after the last repetition failed, one is registered if requests were added',
-    needsSync: true,
-    async run({ open, sync, asked }) {
-      const queue = open({
-        async onSync({ queue: own }) {
-          await push(own, 'a')
-          throw new RangeError('sync failed')
-        },
-      })
-      return [await sync(queue, { lastChance: true }), asked.length]
-    },
-    seen: ['RangeError', 1],
-  },
+    seen: ['RangeError', registered],
+  })),
   {
     name: '`onSync` is called in the constructor if the browser has no Background Sync, and not otherwise',
     async run({ open }) {
