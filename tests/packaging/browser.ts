@@ -1,5 +1,11 @@
 // One page of a throw-away project, opened in a real Chromium.
-import type { Browser } from 'playwright-core'
+import { join } from 'node:path'
+import type { BuildOptions } from 'esbuild'
+import type { Browser, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+import { esbuilt } from './builds.ts'
+import type { Consumer } from './consumer.ts'
+import { type FlakyServer, flakyServer } from './flaky-server.ts'
 
 export interface PageRun {
   readonly answer: unknown
@@ -34,4 +40,33 @@ export async function runPage(browser: Browser, url: string): Promise<PageRun> {
   } finally {
     await page.close()
   }
+}
+
+/** A project's `dist/`, with its program bundled, on a server of its own; both are gone when the test is over. */
+export async function served(project: Consumer, options: BuildOptions = {}): Promise<FlakyServer> {
+  onTestFinished(() => project[Symbol.dispose]())
+  await esbuilt(project, options)
+  const site = await flakyServer(join(project.folder, 'dist'))
+  onTestFinished(() => site[Symbol.asyncDispose]())
+  return site
+}
+
+export interface Heard {
+  readonly page: Page
+  /** What the page and the package have written to the console, and what was thrown. */
+  readonly said: readonly string[]
+}
+
+/** Its page, in a tab that is closed when the test is over. */
+export async function heard(browser: Browser, { origin }: FlakyServer): Promise<Heard> {
+  const page = await browser.newPage()
+  onTestFinished(() => page.close())
+  const said: string[] = []
+  page.on('console', (message) => {
+    // a request that fails is told of by the browser itself
+    if (!message.text().startsWith('Failed to load resource')) said.push(message.text())
+  })
+  page.on('pageerror', (error) => said.push(String(error)))
+  await page.goto(origin)
+  return { page, said }
 }

@@ -70,6 +70,5 @@ if (SIZE !== 'quick') {
     await using _ = await started(project, 'http://', [...vite, '--strictPort'])
     await works(`http://127.0.0.1:${port}/`, `${server.origin}/api/vite-dev`)
     expect(server.hits('/api/vite-dev')).toBe(2)
-    return undefined
   })
 }

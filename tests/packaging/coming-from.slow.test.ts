@@ -1,16 +1,18 @@
 // Every snippet of docs/coming-from.md is run, before and after, against a server whose first answer is a 503.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { newContext } from '../browser/contexts.ts'
+import { duringTests } from '../during.ts'
 import { onLoopback } from '../loopback.ts'
+import { heard, served } from './browser.ts'
 import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { root } from './pack.ts'
-import { blocksOf } from './snippets.ts'
+import { blocksOf, docs } from './snippets.ts'
 
-const text = readFileSync(join(root, 'docs', 'coming-from.md'), 'utf8')
+const text = docs('coming-from.md')
 
 const under = (heading: string): readonly string[] =>
   blocksOf(text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '', 'js')
@@ -53,22 +55,21 @@ for (const [heading, modules, answer] of inNode) {
   })
 }
 
+const browser = duringTests(() => launch())
+
 const html = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="/main.js"></script>'
 const registered = `${html}<script type="module">await navigator.serviceWorker.register('/sw.js')</script>`
 
 test('a service worker of Workbox: a request without an answer waits in its database', async () => {
-  using project = consumer({
+  const project = consumer({
     'dist/index.html': registered,
     'dist/main.js': '',
-    'sw.js': before(blocksOf(readFileSync(join(root, 'docs', 'compat-workbox.md'), 'utf8'), 'js')[0] ?? ''),
+    'sw.js': before(blocksOf(docs('compat-workbox.md'), 'js')[0] ?? ''),
   })
   for (const name of ['workbox-background-sync', 'workbox-core', 'idb']) link(project, name)
   const define = { 'process.env.NODE_ENV': '"production"' }
-  await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife', define })
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await using browser = await launch()
-  await using tab = await browser.newPage()
-  await tab.goto(server.origin)
+  const site = await served(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife', define })
+  const { page: tab } = await heard(browser, site)
   await tab.evaluate(() => navigator.serviceWorker.ready.then(() => {}))
   await tab.reload()
   // a port on which nothing listens: no answer at all
@@ -81,12 +82,9 @@ test('a service worker of Workbox: a request without an answer waits in its data
 })
 
 test('Workbox background sync, after: in a page', async () => {
-  using project = consumer({ 'dist/index.html': html, 'main.js': only(under('Workbox background sync')) })
-  await esbuilt(project)
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await using browser = await launch()
-  await using tab = await browser.newPage()
-  await tab.goto(server.origin)
+  const project = consumer({ 'dist/index.html': html, 'main.js': only(under('Workbox background sync')) })
+  const server = await served(project)
+  const { page: tab } = await heard(browser, server)
   await tab.waitForFunction(() => document.title === '202')
   await expect.poll(() => server.hits('/api/reports'), { timeout: 20_000 }).toBe(2)
 })
@@ -106,9 +104,7 @@ async function serwist(code: string) {
     site.keys.push(request.headers['idempotency-key'] as string | undefined)
     return response.end()
   })
-  const browser = await launch()
-  onTestFinished(() => browser.close())
-  const tab = await browser.newPage()
+  const tab = await (await newContext(browser)).newPage()
   await tab.goto(origin)
   await tab.evaluate(() =>
     navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready.then(() => {})),

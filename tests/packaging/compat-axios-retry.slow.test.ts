@@ -1,17 +1,15 @@
 // The snippet of docs/compat-axios-retry.md as it stands, and with a queue, by `import`, by `require` and in a page, against a server whose
 // first answer is a 503.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { esbuilt } from './builds.ts'
+import { duringTests } from '../during.ts'
+import { heard, served } from './browser.ts'
 import { consumer, link, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { root } from './pack.ts'
-import { blocksOf, toServer } from './snippets.ts'
+import { blocksOf, docs, toServer } from './snippets.ts'
 import { tries } from './tries.ts'
 
-const page = readFileSync(join(root, 'docs', 'compat-axios-retry.md'), 'utf8')
+const page = docs('compat-axios-retry.md')
 const snippets = blocksOf(page, 'js')
 const [first = ''] = snippets
 /** As the page says it. */
@@ -52,21 +50,18 @@ for (const [way, name, code] of ways) {
     await using server = await flakyServer()
     expect(await printed(name, toServer(code, `${server.origin}/api`))).toBe('attempt 2')
     expect(server.hits('/api/orders/1')).toBe(2)
-    return undefined
   })
 }
+
+const browser = duringTests(() => launch())
 
 tries(axios, 'redrive/compat/axios-retry: in a page, bundled by esbuild', async () => {
   const html = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="/main.js"></script>'
   const code = first.replace('https://api.example.com', '/api').replace('console.log(data)', 'document.title = data')
-  using project = consumer({ 'dist/index.html': html, 'main.js': code })
+  const project = consumer({ 'dist/index.html': html, 'main.js': code })
   link(project, 'axios')
-  await esbuilt(project)
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await using browser = await launch()
-  await using tab = await browser.newPage()
-  await tab.goto(server.origin)
+  const server = await served(project)
+  const { page: tab } = await heard(browser, server)
   await tab.waitForFunction(() => document.title === 'attempt 2')
   expect(server.hits('/api/orders/1')).toBe(2)
-  return undefined
 })

@@ -1,16 +1,13 @@
 // The snippets of docs/compat-workbox.md, each as a service worker of the package as it is published, bundled as a user does it.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { esbuilt } from './builds.ts'
+import { duringTests } from '../during.ts'
+import { heard, served } from './browser.ts'
 import { consumer } from './consumer.ts'
-import { flakyServer } from './flaky-server.ts'
-import { root } from './pack.ts'
-import { blocksOf } from './snippets.ts'
+import { blocksOf, docs } from './snippets.ts'
 import { tries } from './tries.ts'
 
-const printed = blocksOf(readFileSync(join(root, 'docs', 'compat-workbox.md'), 'utf8'), 'js')
+const printed = blocksOf(docs('compat-workbox.md'), 'js')
 /** The loop of Workbox's documentation. */
 const withOnSync = `import { Queue } from 'redrive/compat/workbox'
 
@@ -33,18 +30,17 @@ test('there are two, and each is run', () => {
   expect(printed).toHaveLength(2)
 })
 
-async function stores(which: number): Promise<undefined> {
+const browser = duringTests(() => launch())
+
+async function stores(which: number): Promise<void> {
   const code = `${snippets[which]}
     self.addEventListener('message', async ({ data, ports: [reply] }) => {
       await queue.pushRequest({ request: new Request(data, { method: 'POST', body: 'by hand' }) })
       reply.postMessage(await queue.size())
     })`
-  using project = consumer({ 'dist/index.html': html, 'sw.js': code })
-  await esbuilt(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife' })
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await using browser = await launch()
-  await using tab = await browser.newPage()
-  await tab.goto(server.origin)
+  const project = consumer({ 'dist/index.html': html, 'sw.js': code })
+  const site = await served(project, { entryPoints: ['sw.js'], splitting: false, format: 'iife' })
+  const { page: tab } = await heard(browser, site)
   await tab.evaluate(() =>
     navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready.then(() => {})),
   )
@@ -65,7 +61,6 @@ async function stores(which: number): Promise<undefined> {
     nowhere,
   )
   expect(size).toBe(which === 0 ? 2 : 1)
-  return undefined
 }
 
 const ways = ['a Queue', 'a Queue with options of redrive', 'a Queue with its own onSync']

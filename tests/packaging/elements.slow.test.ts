@@ -49,7 +49,6 @@ for (const [name, [html, script, build]] of Object.entries(bundlers)) {
     expect(run.answer).toEqual({ ...expected, inWorker: name === 'Vite' || name === 'webpack' })
     expect(run.errors).toEqual([])
     expect(run.requests.filter((path) => path.endsWith('.wasm'))).toEqual([])
-    return undefined
   })
 }
 

@@ -7,6 +7,7 @@ import { extname, join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { newContext } from '../browser/contexts.ts'
 import { tools } from '../browser/sync-site.ts'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
@@ -40,12 +41,6 @@ async function open(context: BrowserContext, url: string): Promise<Page> {
   await page.goto(url)
   return page
 }
-async function newContext(): Promise<BrowserContext> {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
-  return context
-}
-
 const send = (page: Page) => page.getByRole('button').click()
 const said = (page: Page) => page.locator('output').innerText()
 /** What became of each attempt, as the page has it. */
@@ -57,7 +52,7 @@ const threeAttempts = [/^503: next at /, /^503: next at /, /^200: succeeded$/].m
 describe('fetch-vanilla', () => {
   test('S5 an order that is refused twice is taken at the third attempt, under one key', async () => {
     const server = await serve(copyOf('fetch-vanilla'))
-    const page = await open(await newContext(), server.url)
+    const page = await open(await newContext(browser), server.url)
     expect(await page.getByText('Nothing sent yet.').isVisible()).toBe(true)
     await send(page)
     await eventually(() => said(page)).toBe('Sent 200')
@@ -71,7 +66,7 @@ describe('fetch-vanilla', () => {
   test('one that nobody may have fails at once, and the page says with what', async () => {
     const server = await serve(copyOf('fetch-vanilla'))
     await server.configure({ weights: { unavailable: 0, refused: 1 } })
-    const page = await open(await newContext(), server.url)
+    const page = await open(await newContext(browser), server.url)
     await send(page)
     await eventually(() => said(page)).toBe('Failed 403')
     expect(await server.seen()).toEqual([{ attempts: 1, keys: 1, effects: 0 }])
@@ -81,7 +76,7 @@ describe('fetch-vanilla', () => {
 describe('axios-vite', () => {
   /** Books once, and gives the `x-request-id` of each request. */
   async function book(url: string): Promise<readonly unknown[]> {
-    const page = await open(await newContext(), url)
+    const page = await open(await newContext(browser), url)
     const ids: unknown[] = []
     page.on('request', (request) => request.method() === 'POST' && ids.push(request.headers()['x-request-id']))
     await send(page)
@@ -118,7 +113,7 @@ describe('axios-vite', () => {
 describe('service-worker', () => {
   test('S5 the page sends what it can send itself', async () => {
     const server = await serve(copyOf('service-worker'))
-    const page = await open(await newContext(), server.url)
+    const page = await open(await newContext(browser), server.url)
     await send(page)
     await eventually(() => said(page)).toBe('Sent')
     expect(await log(page)).toEqual(threeAttempts)
@@ -127,7 +122,7 @@ describe('service-worker', () => {
 
   test('S1 S5 the worker sends what a page has left that was closed without a network, and the next page says so', async () => {
     const server = await serve(copyOf('service-worker'))
-    const context = await newContext()
+    const context = await newContext(browser)
     const devtools = await tools(context, { url: server.url, syncs: [] })
     const page = await open(context, server.url)
     await page.evaluate(async () => void (await navigator.serviceWorker.ready))

@@ -1,9 +1,8 @@
 // Answers each call of an API with 503 once and then with 200: every path under /api/, and whatever is posted. Everything else is
 // a file of the page under test; where there is no page, everything is the API's.
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import { serving } from '../loopback.ts'
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -23,7 +22,7 @@ export interface FlakyServer extends AsyncDisposable {
 /** `policy`: the Content-Security-Policy of the pages. */
 export async function flakyServer(pages?: string, policy?: string): Promise<FlakyServer> {
   const hits = new Map<string, number>()
-  const server = createServer((request, response) => {
+  const { url, close } = await serving((request, response) => {
     const path = new URL(request.url ?? '/', 'http://server').pathname
     if (pages === undefined || path.startsWith('/api/') || request.method !== 'GET') {
       if (request.method === 'OPTIONS') return response.writeHead(204, cors).end()
@@ -37,14 +36,5 @@ export async function flakyServer(pages?: string, policy?: string): Promise<Flak
     const headers = { 'content-type': types[extname(file)] ?? 'text/plain', ...csp }
     return response.writeHead(200, headers).end(readFileSync(file))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    hits: (path) => hits.get(path) ?? 0,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  return { origin: url, hits: (path) => hits.get(path) ?? 0, [Symbol.asyncDispose]: close }
 }

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { Page } from 'playwright-core'
 import { compile } from 'svelte/compiler'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { compileScript, parse } from 'vue/compiler-sfc'
 import { launch } from '../browser/chromium.ts'
+import { newContext } from '../browser/contexts.ts'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
 import { onLoopback } from '../loopback.ts'
 import { esbuilt } from './builds.ts'
 import { consumer, link } from './consumer.ts'
-import { root } from './pack.ts'
+import { docs } from './snippets.ts'
 
-const page = readFileSync(join(root, 'docs', 'frameworks.md'), 'utf8')
-const [shared = '', ...sections] = page.split(/^## /m)
+const [shared = '', ...sections] = docs('frameworks.md').split(/^## /m)
 
 /** The files that a part of the page prints, by the name in their first line. */
 const filesIn = (text: string): Readonly<Record<string, string>> =>
@@ -86,8 +86,7 @@ async function site(framework: string) {
       isScript ? script : '<!doctype html><title>t</title><body><script type="module" src="/main.js"></script>',
     )
   })
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
+  const context = await newContext(browser)
   const open = async (): Promise<Page> => {
     const tab = await context.newPage()
     tab.on('pageerror', (error) => errors.push(String(error)))

@@ -1,5 +1,4 @@
 // The snippets of docs/grpc.md, run as they are printed: with grpc-js and with Connect, against servers whose first answer is a failure.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Code } from '@connectrpc/connect'
 import {
@@ -17,19 +16,12 @@ import { expect, onTestFinished, test } from 'vitest'
 import { connectServer, generated } from '../js/grpc/shop.ts'
 import { started } from './children.ts'
 import { type Consumer, consumer, link, versioned } from './consumer.ts'
-import { root } from './pack.ts'
-import { blocksOf, toServer } from './snippets.ts'
+import { blocksOf, docs, oneWith, toServer } from './snippets.ts'
 import { tries } from './tries.ts'
 import { judge, ownCompiler } from './typed.ts'
 
-const page = readFileSync(join(root, 'docs', 'grpc.md'), 'utf8')
-const snippets = blocksOf(page, 'js')
-
-function snippet(word: string): string {
-  const found = snippets.filter((code) => code.includes(word))
-  expect(found, `snippets with ${word}`).toHaveLength(1)
-  return found[0] ?? ''
-}
+const snippets = blocksOf(docs('grpc.md'), 'js')
+const snippet = (word: string): string => oneWith(snippets, word)
 
 const PROTO = `syntax = "proto3";
 package shop;
@@ -86,7 +78,6 @@ tries(versioned('grpc-js', '@grpc/grpc-js'), 'redrive/grpc: a client', async () 
   const run = project('client.js', snippet('keyInterceptor()').replace('127.0.0.1:50051', `127.0.0.1:${port}`))
   expect(await run.run(process.execPath, 'client.js')).toBe('placed A-1\n')
   expect(keys).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), keys[0]])
-  return undefined
 })
 
 tries(versioned('grpc-js', '@grpc/grpc-js'), 'redrive/grpc: a server, which does the work of a key once', async () => {
@@ -105,7 +96,6 @@ tries(versioned('grpc-js', '@grpc/grpc-js'), 'redrive/grpc: a server, which does
   orders.close()
   expect(answers).toEqual(Array(4).fill({ sku: 'A-1' }))
   expect(server.output().match(/placed A-1/g)).toHaveLength(3)
-  return undefined
 })
 
 tries(versioned('Connect', '@connectrpc/connect'), 'redrive/fetch: a client', async () => {
@@ -113,7 +103,6 @@ tries(versioned('Connect', '@connectrpc/connect'), 'redrive/fetch: a client', as
   const run = project('main.js', toServer(snippet('createConnectTransport({'), url))
   expect(await run.run(process.execPath, 'main.js')).toBe('placed A-1\n')
   expect(seen.map(({ key }) => key)).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), seen[0]?.key])
-  return undefined
 })
 
 tries(versioned('Connect', '@connectrpc/connect'), 'a call that is enqueued', async () => {
@@ -122,7 +111,6 @@ tries(versioned('Connect', '@connectrpc/connect'), 'a call that is enqueued', as
   expect(await run.run(process.execPath, 'main.js')).toBe('strict\nSUCCEEDED\n')
   expect(seen).toEqual(Array(2).fill({ key: expect.stringMatching(/^[\da-f-]{36}$/), sku: 'A-1' }))
   expect(seen[1]?.key).toBe(seen[0]?.key)
-  return undefined
 })
 
 test('its types, as a user’s compiler reads them beside those of grpc-js', async () => {

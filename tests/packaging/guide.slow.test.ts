@@ -1,30 +1,24 @@
 // Every snippet of docs/index.md and docs/guide/ is run as it stands, against the packed package and a server whose first answer is a 503.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
+import { newContext } from '../browser/contexts.ts'
+import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
-import { esbuilt } from './builds.ts'
+import { served } from './browser.ts'
 import { consumer } from './consumer.ts'
 import { type FlakyServer, flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
-import { blocksOf, toServer } from './snippets.ts'
+import { blocksOf, docs, eachOnce, toServer } from './snippets.ts'
 
-const page = (name: string): string => readFileSync(join(root, 'docs', name), 'utf8')
 const guides = readdirSync(join(root, 'docs', 'guide')).filter((name) => name.endsWith('.md'))
 const pages = ['index.md', ...guides.map((name) => `guide/${name}`)]
-
-const ran = new Set<string>()
+const snippets = eachOnce(pages.flatMap((name) => blocksOf(docs(name), 'js')))
 
 /** The one snippet of a page that has `word`. */
-function snippet(name: string, word: string): string {
-  const found = blocksOf(page(name), 'js').filter((code) => code.includes(word))
-  expect(found, `snippets of ${name} with ${word}`).toHaveLength(1)
-  const [code = ''] = found
-  ran.add(code)
-  return code
-}
+const snippet = (name: string, word: string): string => snippets.take(word, blocksOf(docs(name), 'js'))
 
 /** What a snippet prints in Node, to a server of its own. */
 async function printed(code: string, api: FlakyServer): Promise<string> {
@@ -34,14 +28,14 @@ async function printed(code: string, api: FlakyServer): Promise<string> {
 
 test('the first retry prints what is shown', async () => {
   await using api = await flakyServer()
-  const [shown = ''] = blocksOf(page('guide/first-retry.md'), 'text')
+  const [shown = ''] = blocksOf(docs('guide/first-retry.md'), 'text')
   expect(await printed(snippet('guide/first-retry.md', "queue.on('retry'"), api)).toBe(shown)
   expect(api.hits('/orders')).toBe(2)
 })
 
 test('the reason why a call was given up is the one that is shown', async () => {
   await using api = await flakyServer()
-  const [, shown = ''] = blocksOf(page('guide/first-retry.md'), 'text')
+  const [, shown = ''] = blocksOf(docs('guide/first-retry.md'), 'text')
   expect(await printed(snippet('guide/first-retry.md', 'redriveOf(response)'), api)).toBe(shown)
 })
 
@@ -66,20 +60,16 @@ test('Node: an order of a process that is gone is delivered by another', async (
 const html = `<!doctype html><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,"><body>
 <form><input name="place"><button>Send</button></form><script type="module" src="/main.js"></script>`
 
+const browser = duringTests(() => launch())
+
 /** A site whose page is one snippet, and a browser to open it in. */
 async function siteOf(code: string): Promise<{
   readonly site: FlakyServer
   readonly context: BrowserContext
   open(): Promise<Page>
 }> {
-  const project = consumer({ 'dist/index.html': html, 'main.js': code })
-  onTestFinished(() => project[Symbol.dispose]())
-  await esbuilt(project)
-  const site = await flakyServer(join(project.folder, 'dist'))
-  onTestFinished(() => site[Symbol.asyncDispose]())
-  const browser = await launch()
-  onTestFinished(() => browser.close())
-  const context = await browser.newContext()
+  const site = await served(consumer({ 'dist/index.html': html, 'main.js': code }))
+  const context = await newContext(browser)
   const open = async (): Promise<Page> => {
     const tab = await context.newPage()
     await tab.goto(site.origin)
@@ -119,6 +109,5 @@ test('many tabs: one order, whichever tab hands it over and sends it', async () 
 })
 
 test('there is no snippet that no test has run', () => {
-  const all = pages.flatMap((name) => blocksOf(page(name), 'js'))
-  expect(all.filter((code) => !ran.has(code))).toEqual([])
+  expect(snippets.left()).toEqual([])
 })

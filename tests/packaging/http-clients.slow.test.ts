@@ -1,10 +1,7 @@
 // The snippets of docs/http-clients.md, run as they are printed: with the libraries themselves, and a server that answers 503 first. And
 // the attempts that each library makes by itself, which the table has switched off.
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import got from 'got'
 import ky from 'ky'
@@ -13,11 +10,11 @@ import { createFetch } from 'ofetch'
 import OpenAI from 'openai'
 import Stripe from 'stripe'
 import { expect, test } from 'vitest'
+import { onLoopback } from '../loopback.ts'
 import { consumer, link, plainEnv } from './consumer.ts'
-import { root } from './pack.ts'
-import { blocksOf } from './snippets.ts'
+import { blocksOf, docs } from './snippets.ts'
 
-const page = readFileSync(join(root, 'docs', 'http-clients.md'), 'utf8')
+const page = docs('http-clients.md')
 
 /** What a server of each library's kind answers, beside the order itself. */
 const message = {
@@ -42,26 +39,17 @@ interface Hit {
 }
 
 /** Answers each path 503 first, and then as all the libraries want it. */
-async function serve(): Promise<AsyncDisposable & { readonly origin: string; readonly hits: Hit[] }> {
+async function serve(): Promise<{ readonly origin: string; readonly hits: Hit[] }> {
   const hits: Hit[] = []
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
+  const origin = await onLoopback(async (request, response) => {
+    const body = await text(request)
     const { method = '', url: path = '', headers } = request
     const isFirst = !hits.some((hit) => hit.path === path)
     hits.push({ method, path, key: headers['idempotency-key'] as string | undefined, body })
     const json = { 'content-type': 'application/json' }
     response.writeHead(isFirst ? 503 : 200, json).end(isFirst ? '{"error":{"message":"down"}}' : JSON.stringify(ANSWER))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    hits,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  return { origin, hits }
 }
 
 /** Leads whatever is sent to the services of the libraries, and to the example's server, to the test's. */
@@ -79,7 +67,7 @@ const [before = ''] = blocksOf(page, 'js')
 const sections = page
   .split(/^## /m)
   .slice(1)
-  .map((text) => ({ heading: text.slice(0, text.indexOf('\n')), code: blocksOf(text, 'js')[0] ?? '' }))
+  .map((part) => ({ heading: part.slice(0, part.indexOf('\n')), code: blocksOf(part, 'js')[0] ?? '' }))
 
 /** Heading -> packages, what is printed, method, path, and whose key it is. */
 const expected: Readonly<
@@ -108,7 +96,7 @@ test('each library of the table has a section, a snippet and a test', () => {
 
 test.each(sections)('$heading', async ({ heading, code }) => {
   const [packages, printed, method, path, key] = expected[heading] ?? [[], '', '', '', undefined]
-  await using server = await serve()
+  const server = await serve()
   // got sends by itself
   const there = heading === 'got' ? code.replaceAll('https://api.example.com', server.origin) : code
   const program = `${before}${there}await queue.close()\n`

@@ -57,7 +57,6 @@ for (const environment of ['jsdom', 'happy-dom']) {
       const output = await project.run(process.execPath, vitest, ...words)
       expect(output).toMatch(/Tests +3 passed \(3\)/)
       expect(server.hits('/api/dom')).toBe(2)
-      return undefined
     },
   )
 }

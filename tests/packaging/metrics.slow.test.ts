@@ -37,18 +37,14 @@ test('the recipe for the edge, in workerd', async () => {
   await using server = await flakyServer()
   const worker = (snippets[1] ?? '').replace('https://api.example.com', `${server.origin}/api`)
   using project = consumer({ 'worker.js': worker })
-  const miniflare = workerd(await workerModules(project.folder))
-  try {
-    const answer = await miniflare.dispatchFetch('http://worker/')
-    expect(await answer.text()).toBe('attempt 2')
-    const metrics = await miniflare.dispatchFetch('http://worker/metrics')
-    expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
-    const text = await metrics.text()
-    for (const outcome of ['success', 'server_error']) {
-      expect(text).toContain(`retry_attempts_total{queue="default",outcome="${outcome}",policy="default"} 1\n`)
-    }
-    expect(text).toContain('retry_retries_total{queue="default",outcome="success",policy="default"} 1\n')
-  } finally {
-    await miniflare.dispose()
+  await using miniflare = workerd(await workerModules(project.folder))
+  const answer = await miniflare.dispatchFetch('http://worker/')
+  expect(await answer.text()).toBe('attempt 2')
+  const metrics = await miniflare.dispatchFetch('http://worker/metrics')
+  expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const text = await metrics.text()
+  for (const outcome of ['success', 'server_error']) {
+    expect(text).toContain(`retry_attempts_total{queue="default",outcome="${outcome}",policy="default"} 1\n`)
   }
+  expect(text).toContain('retry_retries_total{queue="default",outcome="success",policy="default"} 1\n')
 })

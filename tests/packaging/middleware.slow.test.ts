@@ -6,22 +6,17 @@ import { freePort } from '../servers/free-port.ts'
 import { type Running, started } from './children.ts'
 import { type Consumer, consumer, link, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { root } from './pack.ts'
-import { blocksOf } from './snippets.ts'
+import { blocksOf, docs, eachOnce } from './snippets.ts'
 import { tries } from './tries.ts'
 
-const page = readFileSync(join(root, 'docs', 'middleware.md'), 'utf8')
-const [queue = ''] = blocksOf(page, 'js')
-const ran = new Set([queue])
+const page = docs('middleware.md')
+const snippets = eachOnce(blocksOf(page, 'js'))
+const queue = snippets.take('// queue.js')
 
 /** The one snippet under a heading. */
 function snippet(heading: string): string {
   const section = page.split(/^##+ /m).find((each) => each.startsWith(`${heading}\n`)) ?? ''
-  const found = blocksOf(section, 'js')
-  expect(found, `snippets under ${heading}`).toHaveLength(1)
-  const [code = ''] = found
-  ran.add(code)
-  return code
+  return snippets.take('', blocksOf(section, 'js'))
 }
 
 /** Says when a server listens, and has it listen on loopback alone. */
@@ -54,7 +49,7 @@ const json = { 'content-type': 'application/json' }
 
 const FRAMEWORKS = ['Express', 'Fastify', 'Hono']
 
-async function outbound(name: string): Promise<undefined> {
+async function outbound(name: string): Promise<void> {
   await using api = await flakyServer()
   const port = await freePort()
   const code = snippet(`Outbound in ${name}`)
@@ -70,10 +65,9 @@ async function outbound(name: string): Promise<undefined> {
   await expect.poll(() => api.hits('/api/invoices'), { timeout: 20_000 }).toBe(2)
   const through = await order()
   expect([through.status, await through.text()]).toEqual([200, 'attempt 3'])
-  return undefined
 }
 
-async function inbound(name: string): Promise<undefined> {
+async function inbound(name: string): Promise<void> {
   const port = await freePort()
   const code = snippet(`Inbound in ${name}`).replaceAll('3000', String(port))
   using project = consumer({ 'main.mjs': code, 'ready.mjs': ready, 'orders.js': orders, 'queue.js': queue })
@@ -83,7 +77,6 @@ async function inbound(name: string): Promise<undefined> {
   expect(kept.status).toBe(202)
   await expect.poll(running.output, { timeout: 20_000 }).toContain('saved A-1 {"total":3} by call 3\n')
   expect((await fetch(`http://localhost:${port}/orders/A-2`, put)).status).toBe(204)
-  return undefined
 }
 
 for (const name of FRAMEWORKS) {
@@ -115,5 +108,5 @@ test('sessions are not kept', async () => {
 })
 
 test('there is no snippet that no test has run', () => {
-  expect(blocksOf(page, 'js').filter((code) => !ran.has(code))).toEqual([])
+  expect(snippets.left()).toEqual([])
 })

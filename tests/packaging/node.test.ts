@@ -5,43 +5,32 @@ import { tries } from './tries.ts'
 
 const node = `Node ${process.versions.node}`
 
-tries(node, 'import', async () => {
-  await using server = await flakyServer()
-  using project = consumer({
-    'queue.mjs': program,
-    'main.mjs': `import { main } from './queue.mjs'\nconsole.log(JSON.stringify(await main(process.argv[2])))`,
-  })
-  expect(await project.node('main.mjs', `${server.origin}/api/import`)).toEqual(expected)
-  expect(server.hits('/api/import')).toBe(2)
-  return undefined
-})
-
 const required = `${program
   .replace(/import (\{.*\}) from '(.*)'/g, "const $1 = require('$2')")
   .replace('export async function', 'async function')}
 main(process.argv[2]).then((answer) => console.log(JSON.stringify(answer)))`
+const importing = {
+  'queue.mjs': program,
+  'main.mjs': `import { main } from './queue.mjs'\nconsole.log(JSON.stringify(await main(process.argv[2])))`,
+}
 
-tries(node, 'require', async () => {
-  await using server = await flakyServer()
-  using project = consumer({ 'main.cjs': required })
-  expect(await project.node('main.cjs', `${server.origin}/api/require`)).toEqual(expected)
-  expect(server.hits('/api/require')).toBe(2)
-  return undefined
-})
-
-tries(node, 'require, where only CommonJS can be required', async () => {
-  await using server = await flakyServer()
-  using project = consumer({ 'main.cjs': required })
-  const output = await project.run(
-    process.execPath,
-    '--no-experimental-require-module',
-    'main.cjs',
-    `${server.origin}/api/cjs`,
-  )
-  expect(JSON.parse(output)).toEqual(expected)
-  expect(server.hits('/api/cjs')).toBe(2)
-  return undefined
-})
+for (const [what, files, words] of [
+  ['import', importing, ['main.mjs']],
+  ['require', { 'main.cjs': required }, ['main.cjs']],
+  [
+    'require, where only CommonJS can be required',
+    { 'main.cjs': required },
+    ['--no-experimental-require-module', 'main.cjs'],
+  ],
+] as const) {
+  tries(node, what, async () => {
+    await using server = await flakyServer()
+    using project = consumer(files)
+    const output = await project.run(process.execPath, ...words, `${server.origin}/api/orders`)
+    expect(JSON.parse(output)).toEqual(expected)
+    expect(server.hits('/api/orders')).toBe(2)
+  })
+}
 
 test('by import and by require a program has one copy of the package', async () => {
   using project = consumer({ 'main.mjs': mixed })

@@ -1,15 +1,13 @@
 // The recipes for pages of the README and of docs/recipes.md, each bundled as a user would, in a real browser, with one order. Those that name an API are
 // run from a page of another origin than that API's, as most are.
 
-import { join } from 'node:path'
-import type { Page } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
 import { duringTests } from '../during.ts'
 import { eventually } from '../js/eventually.ts'
-import { esbuilt } from './builds.ts'
+import { type Heard, heard, served } from './browser.ts'
 import { consumer, link } from './consumer.ts'
-import { type FlakyServer, flakyServer } from './flaky-server.ts'
+import { flakyServer } from './flaky-server.ts'
 import { snippet } from './snippets.ts'
 
 const page = `<!doctype html><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,">
@@ -17,32 +15,11 @@ const page = `<!doctype html><meta charset="utf-8"><title>t</title><link rel="ic
 
 const browser = duringTests(() => launch())
 
-interface Tab {
-  readonly page: Page
-  /** What the recipe and the package have written to the console. */
-  readonly said: readonly string[]
-  readonly site: FlakyServer
-}
-
 /** A page with the one recipe that holds `word`. `api`: the address in place of the example's. */
-async function open(word: string, api?: string): Promise<Tab> {
+async function open(word: string, api?: string): Promise<Heard> {
   const project = consumer({ 'dist/index.html': page, 'main.js': snippet(word, api) })
-  onTestFinished(() => project[Symbol.dispose]())
   link(project, 'axios')
-  await esbuilt(project)
-  const site = await flakyServer(join(project.folder, 'dist'))
-  onTestFinished(() => site[Symbol.asyncDispose]())
-  const tab = await browser.newPage()
-  onTestFinished(() => tab.close())
-  const said: string[] = []
-  // a request that fails is told of by the browser itself
-  tab.on(
-    'console',
-    (message) => void (message.text().startsWith('Failed to load resource') || said.push(message.text())),
-  )
-  tab.on('pageerror', (error) => said.push(String(error)))
-  await tab.goto(site.origin)
-  return { page: tab, said, site }
+  return await heard(browser, await served(project))
 }
 
 test.each([

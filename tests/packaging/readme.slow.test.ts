@@ -48,14 +48,10 @@ test('the Workers recipe', async () => {
   const [{ name, class_name: className }] = durable_objects.bindings
   expect(migrations[0].new_sqlite_classes).toEqual([className])
   const objects = { durableObjects: { [name]: { className, useSQLite: true } } }
-  const miniflare = workerd(await workerModules(project.folder), objects)
-  try {
-    const response = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: 'A-1' })
-    expect([response.status, await response.text()]).toEqual([200, 'attempt 2'])
-    expect(server.hits('/api/worker/orders')).toBe(2)
-  } finally {
-    await miniflare.dispose()
-  }
+  await using miniflare = workerd(await workerModules(project.folder), objects)
+  const response = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: 'A-1' })
+  expect([response.status, await response.text()]).toEqual([200, 'attempt 2'])
+  expect(server.hits('/api/worker/orders')).toBe(2)
 })
 
 test('the commands it names are there', () => {

@@ -13,10 +13,33 @@ export const snippets: readonly string[] = blocksOf(text, 'js')
 
 /** The snippet that holds `word`, of which there is exactly one, for a server at `address`. */
 export function snippet(word: string, address = ''): string {
-  const found = snippets.filter((code) => code.includes(word))
-  expect(found, `snippets with ${word}`).toHaveLength(1)
-  const [code = ''] = found
+  const code = oneWith(snippets, word)
   return address === '' ? code : toServer(code, address)
+}
+
+/** The text of a page of docs/. */
+export const docs = (name: string): string => readFileSync(join(root, 'docs', name), 'utf8')
+
+export function oneWith(all: readonly string[], word: string): string {
+  const found = all.filter((code) => code.includes(word))
+  expect(found, `snippets with ${word}`).toHaveLength(1)
+  return found[0] ?? ''
+}
+
+/** Snippets that tests take one by one, and those that none has taken. */
+export function eachOnce(all: readonly string[]): {
+  take(word: string, among?: readonly string[]): string
+  left(): string[]
+} {
+  const ran = new Set<string>()
+  return {
+    take(word, among = all) {
+      const code = oneWith(among, word)
+      ran.add(code)
+      return code
+    },
+    left: () => all.filter((code) => !ran.has(code)),
+  }
 }
 
 /** The snippet with `address` in place of the example's. */

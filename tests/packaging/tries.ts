@@ -20,7 +20,7 @@ export interface Line extends Weight {
 export const linesFile: string = join(root, 'target', 'test', 'packaging.ndjson')
 
 /** A test that adds its line, also where it fails. `work` gives what was loaded, where that can be told. */
-export function tries(tool: string, what: string, work: () => Promise<Weight | undefined>): void {
+export function tries(tool: string, what: string, work: () => Promise<Weight> | Promise<void>): void {
   test(`${tool}: ${what}`, async ({ task }) => {
     const isAsked = task.file.filepath.includes('/packaging/all/')
     const say = (line: Pick<Line, 'ok'> & Weight) => {

@@ -11,11 +11,9 @@ const every = SIZE === 'quick' ? all.slice(0, 1) : all
 for (const moduleResolution of ['nodenext', 'bundler'] as const) {
   tries(versioned('TypeScript', 'typescript'), `moduleResolution ${moduleResolution}`, async () => {
     for (const library of every) await judge(ownCompiler, library, moduleResolution)
-    return undefined
   })
 }
 
 tries(versioned('TypeScript', 'typescript'), 'CommonJS, moduleResolution nodenext', async () => {
   await judge(ownCompiler, required, 'nodenext')
-  return undefined
 })

@@ -1,15 +1,12 @@
 // The snippets of docs/undici.md, run as they are printed, and its types beside those of undici.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { consumer, link, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { root } from './pack.ts'
-import { blocksOf, toServer } from './snippets.ts'
+import { blocksOf, docs, toServer } from './snippets.ts'
 import { tries } from './tries.ts'
 import { judge, ownCompiler } from './typed.ts'
 
-const snippets = blocksOf(readFileSync(join(root, 'docs', 'undici.md'), 'utf8'), 'js')
+const snippets = blocksOf(docs('undici.md'), 'js')
 
 test('there is no snippet that no test runs', () => {
   expect(snippets).toHaveLength(2)
@@ -27,7 +24,6 @@ for (const [way, index, path] of ways) {
     link(project, 'undici')
     expect(await project.run(process.execPath, 'main.mjs')).toBe('200 attempt 2\n')
     expect(server.hits(path)).toBe(2)
-    return undefined
   })
 }
 

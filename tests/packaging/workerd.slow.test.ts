@@ -23,13 +23,9 @@ test('workerd runs the queue from the static module', async () => {
   using project = consumer({ 'worker.js': worker, 'queue.js': program })
   const modules = await workerModules(project.folder)
   expect(modules[0]?.contents, 'the inline module belongs to the other entry').not.toMatch(/[A-Za-z0-9+/]{2000}/)
-  const miniflare = workerd(modules)
-  try {
-    const api = `${server.origin}/api/workerd`
-    const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
-    expect(await response.json()).toEqual({ answer: expected, delay: 250, json: '{"a":2,"b":1}' })
-    expect(server.hits('/api/workerd')).toBe(2)
-  } finally {
-    await miniflare.dispose()
-  }
+  await using miniflare = workerd(modules)
+  const api = `${server.origin}/api/workerd`
+  const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
+  expect(await response.json()).toEqual({ answer: expected, delay: 250, json: '{"a":2,"b":1}' })
+  expect(server.hits('/api/workerd')).toBe(2)
 })

@@ -29,17 +29,13 @@ tries(versioned('wrangler', 'wrangler'), 'deploy --dry-run, run in workerd', asy
   await project.run(process.execPath, wrangler, 'deploy', 'worker.js', ...options)
   const wasm = project.files('dist').filter((name) => name.endsWith('.wasm'))
   const read = (path: string) => readFileSync(join(project.folder, 'dist', path))
-  const miniflare = workerd([
+  await using miniflare = workerd([
     { type: 'ESModule', path: 'worker.js', contents: read('worker.js').toString() },
     ...wasm.map((path) => ({ type: 'CompiledWasm', path, contents: read(path) }) as const),
   ])
-  try {
-    const api = `${server.origin}/api/wrangler`
-    const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
-    expect(await response.json()).toEqual(expected)
-    expect(server.hits('/api/wrangler')).toBe(2)
-    return weighProgram(project, 'dist', BUDGET, 2)
-  } finally {
-    await miniflare.dispose()
-  }
+  const api = `${server.origin}/api/wrangler`
+  const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
+  expect(await response.json()).toEqual(expected)
+  expect(server.hits('/api/wrangler')).toBe(2)
+  return weighProgram(project, 'dist', BUDGET, 2)
 })

@@ -3,9 +3,10 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterEach, expect, test } from 'vitest'
 import { launch } from '../../browser/chromium.ts'
+import { newContext } from '../../browser/contexts.ts'
 import { duringTests } from '../../during.ts'
 import { eventually } from '../../js/eventually.ts'
 import { copyOf, examples, type Served, serve, start, vite } from '../example.ts'
@@ -26,8 +27,7 @@ async function built(given = '', instead = given): Promise<{ readonly server: Se
   const [code] = await once(start(folder, vite, 'build', '--logLevel', 'warn'), 'close')
   expect(code).toBe(0)
   const server = await serve(join(folder, 'dist'))
-  const context: BrowserContext = await browser.newContext()
-  onTestFinished(() => context.close())
+  const context = await newContext(browser)
   const open = async () => {
     const page = await context.newPage()
     page.on('pageerror', (error) => errors.push(error))

@@ -47,7 +47,6 @@ for (const { title, words } of runtimes) {
       const output = await project.run(path, ...before, 'main.mjs', `${server.origin}/api/runtime`)
       expect(JSON.parse(output)).toMatchObject(answer)
       expect(server.hits('/api/runtime')).toBe(2)
-      return undefined
     })
   }
 }
@@ -74,5 +73,4 @@ Deno.test('nothing of a closed queue is left', async () => {
   const words = ['test', '--no-remote', '--allow-all', '--no-check', '--sanitize-ops', '--sanitize-resources']
   const output = await project.run(program('@deno', 'deno', 'DENO_PATH'), ...words, 'queue.test.mjs')
   expect(output).toMatch(/1 passed/)
-  return undefined
 })

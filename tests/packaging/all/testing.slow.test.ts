@@ -1,11 +1,10 @@
 // Users' tests of code that retries, as their own test runners and mocks run it: the snippets of docs/testing-your-code.md as they stand, and
 // the same test in other ways of setting it up.
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { chromiumPath, quiet } from '../../browser/chromium.ts'
+import { freePort } from '../../servers/free-port.ts'
 import { type Consumer, consumer, link } from '../consumer.ts'
 import { root } from '../pack.ts'
 import { tries } from '../tries.ts'
@@ -228,17 +227,7 @@ for (const { tool, what, files, words, says = /./, linked = [] } of rows) {
     expect(output).toMatch(says)
     // what keeps a process alive
     expect(output).not.toMatch(/did not exit|degraded|core_unreachable/)
-    return undefined
   })
-}
-
-/** A port that nothing listens on: it was given to us, and given back. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 tries(installed('Playwright', '@playwright/test'), 'playwright test', async () => {
@@ -260,7 +249,6 @@ tries(installed('Playwright', '@playwright/test'), 'playwright test', async () =
   )
   const cli = join(modules, '@playwright', 'test', 'cli.js')
   expect(await outputOf(project, node(cli, 'test', '--reporter=line'))).toMatch(/1 passed/)
-  return undefined
 })
 
 test('each section of the page with a test of its own is run', () => {

@@ -26,11 +26,9 @@ for (const version of versions) {
     for (const library of [...Object.values({ ...rest, ...workerLibraries }), ...more]) {
       await judge(join(modules, name), library, 'bundler', modules)
     }
-    return undefined
   })
 }
 
 tries(versioned('TypeScript', 'typescript'), 'types with @cloudflare/workers-types', async () => {
   for (const library of Object.values(workerLibraries)) await judge(ownCompiler, library, 'bundler', modules)
-  return undefined
 })
