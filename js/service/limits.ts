@@ -9,8 +9,8 @@ import type { ApiToken } from './api/context.ts'
 import { hasSeveralTenants } from './api/tokens.ts'
 import { namesOf } from './named.ts'
 import { type PartitionBy, shareOf } from './partitions.ts'
+import { TENANT_SHAPE } from './shapes.ts'
 import { parsePattern } from './targets.ts'
-import { TENANT_SHAPE } from './tenant-shape.ts'
 
 /** A limit of one target. At least one of `concurrency` and `perSecond` is given. */
 export interface LimitOptions {

@@ -28,6 +28,7 @@ import type { BodyLimits } from './bodies/task-bodies.ts'
 import type { CredentialsOptions } from './credentials.ts'
 import type { ShareOptions } from './limits.ts'
 import type { PartitionBy } from './partitions.ts'
+import { TENANT_SHAPE, TENANT_WORDS } from './shapes.ts'
 import type { SigningsOptions } from './signing.ts'
 import type { TransportOptions } from './transport.ts'
 
@@ -162,7 +163,7 @@ const TOKEN: Rules<ApiToken> = {
   name: text,
   // it may be the token itself
   sha256: { ...pattern('64 hex digits, the SHA-256 of the token', /^[\da-f]{64}$/i), isMute: true },
-  tenant: or(null, text),
+  tenant: or(null, pattern(TENANT_WORDS, TENANT_SHAPE)),
   scopes: list(oneOf(...SCOPES)),
   expiresAt: above0,
 }

@@ -1,12 +1,11 @@
 /** The OpenAPI 3.1 document, made of the route table: it cannot say what is not served. */
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi'
-import { TENANT_SHAPE } from '../tenant-shape.ts'
+import { POLICY_ID, TENANT_SHAPE } from '../shapes.ts'
 import { LINES_TYPE } from './accept.ts'
 import { PROBLEM_JSON, PROBLEMS, type ProblemType, problemUri } from './problem.ts'
 import { type Answer, type HeaderIn, problemsOf, type Route } from './route.ts'
 import { routes } from './routes.ts'
-import { POLICY_ID } from './schemas/policy.ts'
 import { problemOut } from './schemas/service.ts'
 import { TASK_ID } from './schemas/words.ts'
 

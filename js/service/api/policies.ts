@@ -13,10 +13,10 @@ import { type Clock, presets } from 'redrive'
 import type { RetryPolicy } from 'redrive/core'
 import { backgroundOf, frozenCopy, type ResolvedPolicy, resolvePolicy, show } from 'redrive/internal'
 import type { Registry, RegistryEntry } from 'redrive/store'
+import { POLICY_ID, POLICY_ID_WORDS } from '../shapes.ts'
 import type { ApiSettings } from './context.ts'
 import { inSlices } from './in-slices.ts'
 import { invalid, Problem } from './problem.ts'
-import { POLICY_ID } from './schemas/policy.ts'
 
 /** Where policies lie in the registry, by their ids; those of a tenant have a slash and its name behind. */
 const POLICY_PREFIX = 'policy/'
@@ -254,9 +254,7 @@ export function operatorsPolicy(given: RetryPolicy): RetryPolicy {
     throw new RangeError(`policies: '${policyId}' is the name of a preset; give the policy another`)
   }
   if (!POLICY_ID.test(policyId)) {
-    throw new RangeError(
-      `policies: expected a policyId of 1 to 64 letters, digits or any of . _ ~ -, got ${show(policyId)}`,
-    )
+    throw new RangeError(`policies: expected a policyId of ${POLICY_ID_WORDS}, got ${show(policyId)}`)
   }
   const copy = frozenCopy(given)
   resolvePolicy(copy)

@@ -6,7 +6,7 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { TENANT_SHAPE } from '../tenant-shape.ts'
+import { TENANT_SHAPE, TENANT_WORDS } from '../shapes.ts'
 import type { ApiToken, Scope } from './context.ts'
 import { Problem } from './problem.ts'
 
@@ -81,7 +81,7 @@ function actingFor(headers: Headers, caller: Caller): Caller {
     throw new Problem('forbidden', 'only an admin token without a tenant of its own may name one in Redrive-Tenant')
   }
   if (!TENANT_SHAPE.test(tenant)) {
-    throw new Problem('bad-request', 'Redrive-Tenant: expected 1 to 255 visible ASCII characters')
+    throw new Problem('bad-request', `Redrive-Tenant: expected ${TENANT_WORDS}`)
   }
   return { ...caller, tenant, seesAll: false }
 }

@@ -98,7 +98,10 @@ export const FLAGS: FlagTable<FlagValues> = {
   },
   host: {
     group: 'Listening',
-    kind: kinds.text('a host name or an IP address', { placeholder: 'HOST', ok: kinds.isHost }),
+    kind: kinds.text('a host name or an IP address', {
+      placeholder: 'HOST',
+      ok: (host) => kinds.isHost(host) && !host.startsWith('['),
+    }),
     default: '127.0.0.1',
     help: 'Address to listen on; other than loopback needs tokens',
   },

@@ -2,7 +2,8 @@
 
 import { resolve } from 'node:path'
 import type { RetryPolicy } from 'redrive/core'
-import { MAX_MS, resolvePolicy } from 'redrive/internal'
+import { MAX_MS, resolvePolicy, show } from 'redrive/internal'
+import { POLICY_ID, POLICY_ID_WORDS, TENANT_SHAPE, TENANT_WORDS } from '../shapes.ts'
 import { parsed } from './config-file.ts'
 import { reasonOf, UsageError } from './io.ts'
 import { dateOf } from './kinds.ts'
@@ -44,7 +45,10 @@ export function tokensOf(
 ): readonly TokenEntry[] | undefined {
   if (given === undefined) return undefined
   const { label, records } = recordsOf(given, 'tokens', cwd)
-  return records.map((record, i) => tokenOf(record, `${label}[${i}]`))
+  const tokens = records.map((record, i) => tokenOf(record, `${label}[${i}]`))
+  const again = tokens.findIndex(({ sha256 }, i) => tokens.findIndex((each) => each.sha256 === sha256) < i)
+  if (again >= 0) throw new UsageError(`${label}[${again}].sha256: this token is there twice`)
+  return tokens
 }
 
 /** The end of a token is no earlier: 1973, or seconds of a time far ahead. */
@@ -71,7 +75,9 @@ function tokenOf(record: unknown, at: string): TokenEntry {
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(sha256)) {
     return refuse('sha256', '64 hex digits, the SHA-256 of the token')
   }
-  if (tenant !== null && (typeof tenant !== 'string' || tenant === '')) return refuse('tenant', 'a name or null')
+  if (tenant !== null && !(typeof tenant === 'string' && TENANT_SHAPE.test(tenant))) {
+    return refuse('tenant', `${TENANT_WORDS}, or null`)
+  }
   if (!Array.isArray(scopes) || scopes.length === 0 || scopes.some((scope) => !SCOPES.includes(scope))) {
     return refuse('scopes', `a list of ${SCOPES.join(', ')}`)
   }
@@ -119,6 +125,9 @@ export function policiesOf(given: string | readonly unknown[] | undefined, cwd: 
     const { policyId } = policy
     if (typeof policyId !== 'string' || policyId === '') {
       throw new UsageError(`${label}[${i}].policyId: expected a name`)
+    }
+    if (!POLICY_ID.test(policyId)) {
+      throw new UsageError(`${label}[${i}]: expected a policyId of ${POLICY_ID_WORDS}, got ${show(policyId)}`)
     }
     if (ids.has(policyId)) throw new UsageError(`${label}[${i}].policyId: '${policyId}' is there twice`)
     ids.add(policyId)

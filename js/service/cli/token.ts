@@ -1,6 +1,7 @@
 /** `redrive token`: a new token, and the entry of the configuration that lets it in. The configuration has no more than its hash. */
 
 import { createHash, randomBytes } from 'node:crypto'
+import { TENANT_SHAPE, TENANT_WORDS } from '../shapes.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
 import { UsageError } from './io.ts'
@@ -44,7 +45,7 @@ interface TokenFlags {
 const TABLE: FlagTable<TokenFlags> = {
   tenant: {
     ...own,
-    kind: kinds.text('the name of a tenant', { placeholder: 'NAME' }),
+    kind: kinds.text(TENANT_WORDS, { placeholder: 'NAME', ok: (name) => TENANT_SHAPE.test(name) }),
     help: 'Tenant whose tasks it may see. Without one: those of no tenant, and with the scope admin those of all',
   },
   scope: {

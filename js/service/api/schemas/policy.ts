@@ -6,10 +6,8 @@
 import { z } from '@hono/zod-openapi'
 import type { RetryPolicy } from 'redrive/core'
 import { JITTERS, STRATEGIES, UNLIMITED } from 'redrive/internal'
+import { POLICY_ID, POLICY_ID_WORDS } from '../../shapes.ts'
 import { count, flag, millis } from './words.ts'
-
-/** Letters that a URL's path carries as they are. */
-export const POLICY_ID: RegExp = /^[\w.~-]{1,64}$/
 
 const share = (description: string, to: number) => z.number().min(0).max(to).meta({ description })
 
@@ -64,7 +62,7 @@ const FIELDS = {
 const policyId = z
   .string()
   .regex(POLICY_ID)
-  .meta({ description: 'The name of the policy: 1 to 64 letters, digits or any of . _ ~ -', example: 'invoices' })
+  .meta({ description: `The name of the policy: ${POLICY_ID_WORDS}`, example: 'invoices' })
 
 const INVOICES = {
   policyId: 'invoices',

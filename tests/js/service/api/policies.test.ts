@@ -45,6 +45,13 @@ describe.for(STORES)('%s', (kind) => {
   })
 })
 
+test.each(['.', '..', 'a/b', '', '-', 'a'.repeat(65)])('an id that no path names is refused: %j', async (policyId) => {
+  const { ask, store } = await setup({ sends: false })
+  const refused = await ask('POST', '/retry-policies', { body: { ...INVOICES, policyId } })
+  expect([refused.status, typeOf(refused)]).toEqual([422, 'invalid'])
+  await expect(applyPolicies(store.registry, [{ policyId }])).rejects.toThrow('expected a policyId of 1 to 64')
+})
+
 test('conditions of a PUT hold', async () => {
   const { ask } = await setup({ sends: false })
   const put = (headers: Record<string, string>) =>

@@ -46,6 +46,7 @@ test('an entry as it is printed is one that the service takes', async () => {
 test.each([
   ['', '--scope is missing: expected some of tasks:read, tasks:write, policies:write, admin, metrics'],
   ['--scope task:read', "--scope: there is no scope 'task:read'; did you mean tasks:read?"],
+  ['--tenant ünï --scope admin', "--tenant: expected 1 to 255 visible ASCII characters, got 'ünï'"],
   ['acme --scope admin', "token: unexpected 'acme'; write --tenant acme"],
 ])('token %s is refused', async (line, message) => {
   expect(await run(`token ${line}`)).toMatchObject({ code: 2, out: '', err: `redrive: ${message}\n` })

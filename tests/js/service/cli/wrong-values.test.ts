@@ -104,6 +104,7 @@ test.each([
   ['--port', '--port: expected a port from 0 to 65535, got nothing'],
   ['--port --host a.test', '--port: expected a port from 0 to 65535, got the flag --host'],
   ['--port=', '--port: expected a port from 0 to 65535, got nothing'],
+  ['--host [::1]', "--host: expected a host name or an IP address, got '[::1]'"],
   ['--store redis://h/abc', "--store: expected redis[s]://HOST:PORT/NUMBER-OF-THE-DATABASE, got 'redis://h/abc'"],
   [
     '--store rediss://u:geheim@h:1/1/2?password=geheim',
@@ -211,7 +212,12 @@ test.each<readonly [string, readonly unknown[], string]>([
   ['tokens', [{ ...TOKEN, sha256: 'rd_secret' }], 'tokens[0].sha256: expected 64 hex digits, the SHA-256 of the token'],
   ['tokens', [{ ...TOKEN, scopes: [] }], `tokens[0].scopes: ${SCOPES}`],
   ['tokens', [{ ...TOKEN, scopes: ['all'] }], `tokens[0].scopes: ${SCOPES}`],
-  ['tokens', [{ ...TOKEN, tenant: '' }], 'tokens[0].tenant: expected a name or null'],
+  ...['', 'ünï', 'a\nb', 'a'.repeat(256)].map((tenant): readonly [string, readonly unknown[], string] => [
+    'tokens',
+    [{ ...TOKEN, tenant }],
+    'tokens[0].tenant: expected 1 to 255 visible ASCII characters, or null',
+  ]),
+  ['tokens', [TOKEN, { ...TOKEN, scopes: ['metrics'] }], 'tokens[1].sha256: this token is there twice'],
   ['tokens', [{ ...TOKEN, expires: 5 }], 'tokens[0].expires: no such key; did you mean expiresAt?'],
   ...['soon', '2027-02-31', '31 Jan 2027', '2027-01-31T25:00', '1/2/2027', 1_900_000_000, -1].map(
     (expiresAt): readonly [string, readonly unknown[], string] => [
@@ -221,6 +227,11 @@ test.each<readonly [string, readonly unknown[], string]>([
     ],
   ),
   ['policies', [{ maxAttempts: 3 }], 'policies[0].policyId: expected a name'],
+  [
+    'policies',
+    [{ policyId: '..' }],
+    "policies[0]: expected a policyId of 1 to 64 letters, digits or any of _ . ~ -, the first none of . ~ -, got '..'",
+  ],
   ['policies', [POLICY, POLICY], "policies[1].policyId: 'a' is there twice"],
   [
     'policies',
