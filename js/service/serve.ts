@@ -100,7 +100,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     for (const listener of listeners) listener.cut()
     await service.close({ drainMs: 0 })
     await opened.close()
-    return refused(error, io, opened.shown, settings.adminPort)
+    throw refusal(error, opened.shown, settings.adminPort)
   }
   const ports = listeners.map(({ port }) => port)
   const watching = new WatchedFiles(io.cwd, () => reload())
@@ -258,7 +258,7 @@ function notHere(): Response {
   return problemResponse(new Problem('not-found', detail), newRequestId())
 }
 
-function refused(error: unknown, { stderr }: ServeHost['io'], store: string, adminPort?: number): number {
+function refusal(error: unknown, store: string, adminPort?: number): CommandError {
   const { code, message, port } = error as { readonly code?: string; readonly message: string; readonly port?: number }
   const why =
     code === 'EADDRINUSE'
@@ -266,8 +266,7 @@ function refused(error: unknown, { stderr }: ServeHost['io'], store: string, adm
       : code?.startsWith('E')
         ? reasonOf(error)
         : `${store}: ${message}`
-  stderr.write(`redrive: ${why}\n`)
-  return code === 'STORAGE_NEWER' ? NEWER_EXIT : 1
+  return new CommandError(why, code === 'STORAGE_NEWER' ? NEWER_EXIT : 1)
 }
 
 interface Reloads {

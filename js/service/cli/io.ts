@@ -30,10 +30,15 @@ export class UsageError extends Error {
   readonly exitCode: number = 2
 }
 
-/** A command that was understood and failed: one line, and exit code 1. */
+/** A command that was understood and failed: one line, and exit code 1, unless another is given. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
-  readonly exitCode: number = 1
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
 }
 
 /** Writes a line. */

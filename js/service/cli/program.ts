@@ -49,7 +49,20 @@ const startService: Serve = async (settings, host) => {
   return code
 }
 
+/** The first process of a container gets no signal that it does not listen for, and a service does not before it is ready. */
+function listenAsFirst(): void {
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(code)
+    })
+  }
+}
+
 export async function program(): Promise<void> {
+  if (process.pid === 1) listenAsFirst()
   process.stdout.on('error', readerLeft)
   const io = {
     argv: process.argv.slice(2),

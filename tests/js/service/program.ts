@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { freshFolder } from '../../folder.ts'
 
-const CLI = fileURLToPath(new URL('../../../js/cli.ts', import.meta.url))
+export const CLI: string = fileURLToPath(new URL('../../../js/cli.ts', import.meta.url))
 
 type Line = { readonly event: string; readonly [field: string]: unknown }
 

@@ -1,6 +1,9 @@
 // The program `redrive serve` as its operator meets it: what it says when it starts, refuses, reloads and stops.
-import { existsSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -10,10 +13,12 @@ import { onLoopback } from '../../loopback.ts'
 import { startCluster, startServer } from '../../redis/servers.ts'
 import { eventually } from '../eventually.ts'
 import { target } from './loopback.ts'
-import { entry, folder, json, post, run, sha256, start, WITH_UI } from './program.ts'
+import { CLI, entry, folder, json, post, run, sha256, start, WITH_UI } from './program.ts'
 
 const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
 const OTHER = 'rd_bbbbbbbbbbbbbbbbbbbbbbbbbb'
+/** Of `unshare`: what it starts is process 1 of a namespace, and ends with it. */
+const AS_FIRST = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child']
 
 describe('a start', () => {
   test('with no option keeps tasks in ./redrive.db, says so, and delivers what it is posted', async () => {
@@ -110,6 +115,12 @@ describe('a start', () => {
     await redis.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
     const library = await run([redis.url], folder(), {}, fileURLToPath(new URL('closed-service.ts', import.meta.url)))
     expect(library).toMatchObject({ code: 0, stdout: 'STORAGE_UNSAFE\n' })
+  })
+
+  test('on a file that cannot be opened says so in a line that steers no terminal', async () => {
+    const { code, stderr } = await run(['--store', 'sqlite:gone/\u001b[31m.db', '--port', '0'])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^redrive: [ -~]+\n$/) })
+    expect(stderr).toContain('it cannot be opened')
   })
 
   test('on a file of a later layout ends with exit code 3', async () => {
@@ -261,6 +272,25 @@ describe('a stop', () => {
     await eventually(async () => new Set(shop.seen.map((each) => each['idempotency-key'])).size).toBe(5)
     expect(await json(await fetch(`${again.url}/stats`))).toMatchObject({ counts: { pending: 1, exhausted: 0 } })
   })
+
+  test.skipIf(spawnSync('unshare', [...AS_FIRST, 'true']).status !== 0)(
+    'SIGTERM ends a start, also that of the first process of a container',
+    async () => {
+      const silent = createServer().listen(0, '127.0.0.1')
+      onTestFinished(() => void silent.close())
+      await once(silent, 'listening')
+      const asked = once(silent, 'connection')
+      const { port } = silent.address() as AddressInfo
+      const args = ['--store', `redis://127.0.0.1:${port}`, '--port', '0']
+      const child = spawn('unshare', [...AS_FIRST, process.execPath, CLI, ...args], { cwd: folder() })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await asked
+      const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
+      process.kill(Number(first), 'SIGTERM')
+      const [code] = await once(child, 'exit')
+      expect(code).toBe(143)
+    },
+  )
 
   test('a second signal ends it at once, with 1', async () => {
     const hanging = await onLoopback(() => {})
