@@ -13,7 +13,13 @@ export interface ClientFlags {
   readonly json: boolean
 }
 
-const isUrl = (value: string): boolean => /^https?:\/\/./.test(value) && URL.canParse(value)
+/** Throws a TypeError that says more. */
+function isUrl(value: string): boolean {
+  if (!/^https?:\/\/./.test(value) || !URL.canParse(value)) return false
+  const { username, password } = new URL(value)
+  if (username || password) throw new TypeError('expected a URL without a user; who calls is said by --token')
+  return true
+}
 
 export const CLIENT_FLAGS: FlagTable<ClientFlags> = {
   url: {
@@ -256,7 +262,9 @@ function sentenceOf(
 ): string {
   const kind = type.replace(/^.*[:/]/, '')
   const wrong = Array.isArray(errors) ? errors.map(({ pointer, detail }) => `${pointer}: ${detail}`) : []
-  const said = [detail ?? title ?? `the service refused with ${status}`, ...wrong].join('; ')
+  const whole = detail ?? title ?? `the service refused with ${status}`
+  // it may be no more than the first of them
+  const said = (wrong[0] && whole.startsWith(wrong[0]) ? wrong : [whole, ...wrong]).join('; ')
   const advice = wait !== null ? `try again in ${wait} s` : ADVICE[kind]
   const marks = [`${status}${kind && ` ${kind}`}`, instance && `request ${instance}`].filter(Boolean).join(', ')
   return harmless(`${said.replace(/\.$/, '')}${advice ? `; ${advice}` : ''} (${marks})`)

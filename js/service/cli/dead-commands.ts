@@ -6,6 +6,7 @@ import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
 import { CommandError, harmlessJson, type Io, printJson, say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
+import type { Words } from './read-flags.ts'
 import { deadTable, factsOf, fieldsOf, sheetOf } from './show.ts'
 import { LIST_FLAGS, type ListFlags, printList, queryOf } from './task-commands.ts'
 
@@ -56,15 +57,27 @@ const FILTER_FLAGS: FlagTable<FilterFlags> = {
 
 type Filter = Readonly<Record<string, string | number>>
 
-/** The filter that was given, which `--all` alone may leave empty. */
-function filterOf(name: string, { origin, policy, reason, endedAfter, endedBefore, all }: FilterFlags): Filter {
+function givenIn({ origin, policy, reason, endedAfter, endedBefore }: FilterFlags): [string, string | number][] {
   const given = { origin, policyId: policy, reason, endedAfter, endedBefore }
-  const filter = Object.entries(given).filter((pair): pair is [string, string | number] => pair[1] !== undefined)
+  return Object.entries(given).filter((pair): pair is [string, string | number] => pair[1] !== undefined)
+}
+
+/** The filter that was given, which `--all` alone may leave empty. */
+function filterOf(name: string, flags: FilterFlags): Filter {
+  const { all } = flags
+  const filter = givenIn(flags)
   if (filter.length === 0 && !all) {
     throw new UsageError(`${name}: which? expected a task id, a filter such as --origin or --reason, or --all`)
   }
   if (filter.length > 0 && all) throw new UsageError(`${name}: --all and a filter exclude each other`)
   return Object.fromEntries(filter)
+}
+
+/** The task that was named in place of a filter. undefined: none was. */
+function taskOf(words: Words, name: string, flags: FilterFlags): string | undefined {
+  if (words.positionals.length === 0) return undefined
+  if (flags.all || givenIn(flags).length > 0) throw new UsageError(`${name}: a task and a filter exclude each other`)
+  return taskWord(words, name)
 }
 
 /** Between two looks at an operation: each is twice as long as the one before. */
@@ -80,17 +93,21 @@ async function follow(begun: unknown, client: Client, { json }: ClientFlags, io:
   const isTerminal = io.errorColumns !== undefined
   io.stderr.write(`Operation ${operationId} goes on in the service, even if this command is ended.\n`)
   let shown = 0
-  for (let waitMs = FIRST_LOOK_MS; now.status === 'RUNNING' || now.status === 'STOPPING'; waitMs *= 2) {
-    await new Promise<void>((resolve) => systemClock.after(Math.min(waitMs, LOOK_MS), resolve))
-    now = fieldsOf((await client.call('GET', `/operations/${operationId}`)).json)
-    const done = numberIn(now, 'done')
-    if (!isTerminal && done - shown < total / 10) continue
-    shown = done
-    io.stderr.write(
-      `${isTerminal ? '\r' : ''}${grouped(done)} of ${plural(total, 'dead letter')}${isTerminal ? '' : '\n'}`,
-    )
+  try {
+    for (let waitMs = FIRST_LOOK_MS; now.status === 'RUNNING' || now.status === 'STOPPING'; waitMs *= 2) {
+      await new Promise<void>((resolve) => systemClock.after(Math.min(waitMs, LOOK_MS), resolve))
+      now = fieldsOf((await client.call('GET', `/operations/${operationId}`)).json)
+      const done = numberIn(now, 'done')
+      if (!isTerminal && done - shown < total / 10) continue
+      shown = done
+      io.stderr.write(
+        `${isTerminal ? '\r' : ''}${grouped(done)} of ${plural(total, 'dead letter')}${isTerminal ? '' : '\n'}`,
+      )
+    }
+  } finally {
+    // what is said next, an error too, has a line of its own
+    if (isTerminal && shown > 0) io.stderr.write('\n')
   }
-  if (isTerminal && shown > 0) io.stderr.write('\n')
   const [done, skipped] = [numberIn(now, 'done'), numberIn(now, 'skipped')]
   if (json) printJson(io, now)
   else {
@@ -139,8 +156,8 @@ const redrive: Command = {
     const flags = await clientFlags(REDRIVE_FLAGS, words, io)
     const client = new Client(flags)
     const risk = flags.acceptDuplicateRisk ? { acceptDuplicateRisk: true } : {}
-    if (words.positionals.length > 0) {
-      const task = taskWord(words, 'dead redrive')
+    const task = taskOf(words, 'dead redrive', flags)
+    if (task !== undefined) {
       const { json } = await client.callTask('POST', '/dead-letters', task, '/redrive', { json: risk })
       if (flags.json) printJson(io, json)
       else sayRedriven(json, io)
@@ -174,8 +191,9 @@ const purge: Command = {
   async run(words, io) {
     const flags = await clientFlags(PURGE_FLAGS, words, io)
     const client = new Client(flags)
-    if (words.positionals.length > 0) {
-      await client.callTask('DELETE', '/dead-letters', taskWord(words, 'dead purge'))
+    const task = taskOf(words, 'dead purge', flags)
+    if (task !== undefined) {
+      await client.callTask('DELETE', '/dead-letters', task)
       if (flags.json) printJson(io, { outcome: 'purged' })
       else say(io, 'Deleted.')
       return 0

@@ -34,7 +34,10 @@ export function checkSqlite(path: string, limits: Limits): readonly Finding[] {
     const text = `${path} is not there yet; the service makes it`
     return [{ level: 'note', about: 'file', text }, ...diskFindings(folder)]
   }
-  return [...contentFindings(path, limits), rightsFinding(path), ...diskFindings(folder), logFinding(path)]
+  const contents = contentFindings(path, limits)
+  // the rights of what is not ours are not ours to change
+  const isOurs = contents.every(({ level, about }) => about !== 'file' || level !== 'unsafe')
+  return [...contents, ...(isOurs ? [rightsFinding(path), logFinding(path)] : []), ...diskFindings(folder)]
 }
 
 function rightsFinding(path: string): Finding {

@@ -119,6 +119,8 @@ function pileUpOf(dots: readonly Dot[], schedule: readonly BackoffStep[]): PileU
 /** Above these shares a curve is warned of. Chance alone leaves a quarter of the time idle, and brings a tenth of the tasks together. */
 const MOST_IDLE = 0.5
 const MOST_AT_ONCE = 0.5
+/** Fewer tasks leave time idle by any curve. */
+const FEWEST = 50
 
 /** Sentences, the worst first. */
 export function warningsOf({ policy, schedule, tasks, idleShare, longestGapMs, pileUp, cutAt }: Plan): string[] {
@@ -138,7 +140,7 @@ export function warningsOf({ policy, schedule, tasks, idleShare, longestGapMs, p
       `Pile-up: tasks that fail together come back together, at retry ${pileUp.retry} ${many} ${when}. More jitter, or the strategy spread, keeps them apart.`,
     )
   }
-  if (idleShare > MOST_IDLE) {
+  if (policy.strategy !== 'spread' && tasks >= FEWEST && idleShare > MOST_IDLE) {
     warnings.push(
       `Idle gaps: ${Math.round(idleShare * 100)} % of the time nothing is sent, for up to ${duration(longestGapMs)} at a stretch, although tasks wait. The strategy spread fills the gaps.`,
     )

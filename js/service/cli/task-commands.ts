@@ -85,8 +85,10 @@ export function printList(
     return
   }
   const tasks = listIn(json, 'tasks')
-  say(io, tasks.length === 0 ? 'There are none.' : show(tasks))
   const { cursor } = fieldsOf(json)
+  // a page looks at so many tasks, and may find none that fit
+  const none = typeof cursor === 'string' ? 'None so far.' : 'There are none.'
+  say(io, tasks.length === 0 ? none : show(tasks))
   if (typeof cursor === 'string') say(io, `\n${paintOf(io)('dim', `There may be more: --cursor ${harmless(cursor)}`)}`)
 }
 

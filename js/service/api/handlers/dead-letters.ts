@@ -1,6 +1,6 @@
 /** /dead-letters: tasks that were given up, one by one and many at once. Many are an operation, which goes on when its caller has left. */
 
-import { LOG_LENGTH, utf8 } from 'redrive/internal'
+import { LOG_LENGTH, plural, utf8 } from 'redrive/internal'
 import type { StoredTask } from 'redrive/store'
 import { countDead, type DeadScope, deadPage } from '../dead-filter.ts'
 import { purgeDead } from '../drop-body.ts'
@@ -108,7 +108,7 @@ export async function purgeMany(exchange: Exchange<unknown, PurgeIn>): Promise<R
   const endedBefore = Math.min(filter.endedBefore ?? Number.POSITIVE_INFINITY, await exchange.storeNow())
   const total = await countDead(exchange.context.store, scope)
   if (total !== confirm) {
-    const detail = `there are ${total} dead letters of this filter, and ${confirm} were to be deleted; nothing was`
+    const detail = `this filter has ${plural(total, 'dead letter')}, and not the ${confirm} that were to be deleted; nothing was`
     throw new Problem('count-changed', detail, { count: total })
   }
   return begin(exchange, { kind: 'purge', scope: { ...scope, filter: { ...scope.filter, endedBefore } }, total })

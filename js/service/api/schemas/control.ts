@@ -167,8 +167,8 @@ export const flushOut: z.ZodType = z
 const lane = z.strictObject({
   origin: z.string(),
   tenant: z.string().nullable(),
-  pending: count('Tasks that wait'),
-  inFlight: count('Attempts under way'),
+  pending: count('Tasks that wait, of those that were looked at'),
+  inFlight: count('Attempts under way, likewise'),
   heldUntilAt: z.number().nullable().meta({ description: 'The end of the wait that its server asked for, epoch ms' }),
   circuit,
   retryBudget: z
@@ -201,8 +201,8 @@ export const statsOut: z.ZodType = z
     bytes: count('Bodies of what is counted against the capacity').optional(),
     capacity: count('Tasks that the store takes'),
     durability: z.string(),
-    lanes: z.array(lane).meta({ description: 'The 64 that come soonest' }),
-    moreLanes: flag('There are more'),
+    lanes: z.array(lane).meta({ description: 'The 64 that come soonest, of 1,000 tasks that wait or are in flight' }),
+    moreLanes: flag('There are more, or more tasks than were looked at'),
   })
   .meta({
     id: 'Stats',

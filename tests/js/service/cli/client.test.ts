@@ -57,9 +57,10 @@ const CASES: readonly Case[] = [
   [
     `task list --status waiting ${FILTERED} --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc ${TAGGED}`,
     'GET /retry-tasks?status=PENDING&origin=https%3A%2F%2Fa.test&policyId=svix&tags=invoice%3D2041&tags=customer%3D7&tags=late%3Dyes&createdAfter=1795392000000&createdBefore=1795478400000&order=rising&limit=5&cursor=abc',
-    ['There are none.', 'There may be more: --cursor def'],
+    ['None so far.\n\nThere may be more: --cursor def'],
     { json: { tasks: [], cursor: 'def' } },
   ],
+  ['task list', 'GET /retry-tasks', ['There are none.\n'], { json: { tasks: [] } }],
   [`task cancel ${ID}`, `DELETE ${T}`, ['Cancelled.'], { json: { outcome: 'cancelled' } }],
   [`task cancel ${ID}`, `DELETE ${T}`, ['It is in flight'], { status: 202, json: { outcome: 'requested' } }],
   [`task due ${ID}`, `POST ${T}/due`, [ID], { json: TASK }, { delayMs: 0 }],
@@ -156,6 +157,20 @@ test.for([
   expect(JSON.parse(stopped.out)).toEqual(at(800, 'STOPPED').json)
   expect(stopped.err).toContain('\r10 of 1,204 dead letters\r700 of 1,204 dead letters\r800 of 1,204 dead letters\n')
   expect(stopped.err).toContain('404 dead letters before its end')
+})
+
+test('a service that leaves while an operation is followed is said on a line of its own', async () => {
+  const left = problem(503, 'draining', 'the service is stopping')
+  const { code, err } = await asking(
+    'dead redrive --all',
+    {
+      'POST /dead-letters/redrive': { status: 202, json: OPERATION },
+      'GET /operations/redrive-1': [{ json: { ...OPERATION, done: 10 } }, left],
+    },
+    { errorColumns: 200 },
+  )
+  expect(code).toBe(1)
+  expect(err).toMatch(/\r10 of 1,204 dead letters\nredrive: the service is stopping/)
 })
 
 const LONG = `https://api.example.com/${'orders/'.repeat(20)}`
@@ -297,13 +312,15 @@ test('as JSON it does not either, and has the same values', async () => {
 })
 
 test('policies are checked, and then put one by one', async () => {
-  const files = { 'p.json': [{ policyId: 'a', maxAttempts: 3 }, { policyId: 'b/c' }] }
-  const answers = { 'PUT /retry-policies/a': { status: 201, json: {} }, 'PUT /retry-policies/b%2Fc': { json: {} } }
+  const files = { 'p.json': [{ policyId: 'a', maxAttempts: 3 }, { policyId: 'b~c' }] }
+  const answers = { 'PUT /retry-policies/a': { status: 201, json: {} }, 'PUT /retry-policies/b~c': { json: {} } }
   const { code, out, asked } = await asking('policy apply p.json', answers, { files })
-  expect({ code, out }).toEqual({ code: 0, out: 'a: created\nb/c: replaced\n' })
+  expect({ code, out }).toEqual({ code: 0, out: 'a: created\nb~c: replaced\n' })
   expect(asked.map(({ body }) => body)).toEqual(files['p.json'])
-  const bad = { 'p.json': [{ policyId: 'a' }, { policyId: 'b', maxAttempts: 0 }] }
-  expect(await asking('policy apply p.json', answers, { files: bad })).toMatchObject({ code: 2, asked: [] })
+  for (const other of [{ policyId: 'b', maxAttempts: 0 }, { policyId: 'b/c' }, { policyId: '..' }]) {
+    const wrong = await asking('policy apply p.json', answers, { files: { 'p.json': [{ policyId: 'a' }, other] } })
+    expect(wrong).toMatchObject({ code: 2, asked: [], err: expect.stringContaining('p.json: policies[1]') })
+  }
 })
 
 test('a service that is not ready is said with the checks that failed, and exit code 1', async () => {
@@ -322,20 +339,43 @@ test('in a container health asks the port that the service was told', async () =
   expect(await run('health', { env: { REDRIVE_PORT: '1', REDRIVE_ADMIN_PORT: port } })).toMatchObject({ code: 0 })
 })
 
-const WRONG = { pointer: '#/delayMs', detail: 'expected a number' }
-
-test.each<[status: number, type: string, detail: string, more: string, members?: object]>([
-  [401, 'unauthorized', 'the token is unknown, or it has expired', '; give a token with REDRIVE_TOKEN or --token'],
-  [404, 'not-found', 'there is no task of this id.', '; redrive task list shows what there is'],
-  [503, 'store-unavailable', 'it does not answer', '; try again in 1 s', { headers: { 'retry-after': '1' } }],
-  [409, 'already-ended', 'the task has ended with SUCCEEDED', ''],
-  [422, 'invalid', 'it is not valid', '; #/delayMs: expected a number', { members: { errors: [WRONG] } }],
-  [403, 'forbidden', '\u001b[31mno', '; use a token with the scope that this needs'],
-])('a problem is one sentence that says what to do: %i %s', async (status, type, detail, more, members) => {
-  const answers = { [`GET ${T}`]: problem(status, type, detail, members) }
+test.each<[status: number, type: string, detail: string, said: string, more?: object]>([
+  [
+    ...([401, 'unauthorized', 'the token is unknown, or it has expired'] as const),
+    'the token is unknown, or it has expired; give a token with REDRIVE_TOKEN or --token',
+  ],
+  [
+    ...([404, 'not-found', 'there is no task of this id.'] as const),
+    'there is no task of this id; redrive task list shows what there is',
+  ],
+  [
+    ...([503, 'store-unavailable', 'the store does not answer'] as const),
+    'the store does not answer; try again in 1 s',
+    { headers: { 'retry-after': '1' } },
+  ],
+  [409, 'already-ended', 'the task has ended with SUCCEEDED', 'the task has ended with SUCCEEDED'],
+  [
+    ...([422, 'invalid', 'the request is not valid'] as const),
+    'the request is not valid; #/delayMs: expected a number',
+    { members: { errors: [{ pointer: '#/delayMs', detail: 'expected a number' }] } },
+  ],
+  [
+    ...([422, 'invalid', '#/a: expected a number, and 1 more'] as const),
+    '#/a: expected a number; #/b: expected text',
+    {
+      members: {
+        errors: [
+          { pointer: '#/a', detail: 'expected a number' },
+          { pointer: '#/b', detail: 'expected text' },
+        ],
+      },
+    },
+  ],
+  [403, 'forbidden', '\u001b[31mno', '\\u001b[31mno; use a token with the scope that this needs'],
+])('a problem is one sentence that says what to do: %i %s', async (status, type, detail, said, more) => {
+  const answers = { [`GET ${T}`]: problem(status, type, detail, more) }
   const { code, out, err } = await asking(`task get ${ID}`, answers)
-  const said = detail.replace(/\.$/, '').replace('\u001b', '\\u001b')
-  const message = `${said}${more} (${status} ${type}, request req-8f2)`
+  const message = `${said} (${status} ${type}, request req-8f2)`
   expect({ code, out, err }).toEqual({ code: 1, out: '', err: `redrive: ${message}\n` })
 })
 
@@ -394,7 +434,10 @@ test.each([
     'task list --created-after soon',
     "--created-after: expected a date such as 2027-01-31T12:00Z, epoch milliseconds, or how long ago, such as 2h, got 'soon'",
   ],
+  ['task list --url https://ann:pw@a.test', '--url: expected a URL without a user; who calls is said by --token'],
   ['dead redrive', 'dead redrive: which? expected a task id, a filter such as --origin or --reason, or --all'],
+  ['dead redrive a --reason expired', 'dead redrive: a task and a filter exclude each other'],
+  ['dead purge a --all', 'dead purge: a task and a filter exclude each other'],
   ['dead purge --all', '--confirm is missing: give the number of dead letters that are to be deleted'],
   ['dead purge --all --reason expired', 'dead purge: --all and a filter exclude each other'],
   ['dead export', 'dead export: which? expected a task id, a filter such as --origin or --reason, or --all'],

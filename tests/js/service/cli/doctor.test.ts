@@ -63,6 +63,10 @@ test("another program's database is refused, and so is no database at all", asyn
   expect((await examine('sqlite:text.db', [], { cwd })).findings.file).toMatchObject(
     says('unsafe', 'cannot be read: file is not a database'),
   )
+  // no one is to change the rights of what belongs to others
+  for (const store of ['other.db', 'text.db', '/etc']) {
+    expect((await examine(`sqlite:${store}`, [], { cwd })).all.map(({ about }) => about)).toEqual(['file', 'disk'])
+  }
 })
 
 test('damage is found', async () => {

@@ -120,6 +120,14 @@ test.each(['background', 'interactive'])('%s has nothing to be warned of', async
   expect((await plan(['--preset', name])).warnings).toEqual([])
 })
 
+test.each([
+  ['--preset', 'background', '--retries', '1'],
+  ['--preset', 'background', '--tasks', '50'],
+  ['--preset', 'svix', '--tasks', '1'],
+])('no one is told to use what would not help: %s %s %s %s', async (...words) => {
+  expect((await plan(words)).warnings).toEqual([])
+})
+
 test('a schedule that is longer than a key is safe is warned of, with the first retry that may be missing', async () => {
   const { warnings } = await planOf({ ...presets.zizq, totalBudgetMs: 86_400_000, keyTtlMs: 86_400_000 }, 25)
   expect(warnings[0]).toMatch(
