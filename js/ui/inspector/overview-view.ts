@@ -86,7 +86,7 @@ export function overviewView(view: View): Drawn {
             ${sorted.slice(0, DRAWN).map((origin) => originView(view, origin))}
           </div>`
     }
-    ${more ? html`<p class="soft">There are more origins than are shown.</p>` : nothing}
+    ${more ? html`<p class="soft">There are more tasks or origins than are shown.</p>` : nothing}
   `
 }
 

@@ -57,6 +57,9 @@ const SMALL = 110
 /** Steps of an axis that counts whole things. */
 const WHOLE = Array.from({ length: 24 }, (_, i) => ([1, 2, 5][i % 3] as number) * 10 ** Math.floor(i / 3))
 const LABELS = { size: 11, font: '11px system-ui, sans-serif' }
+/** Width of an axis whose labels may be long, in pixels. */
+const roomFor = (labels: readonly string[] | null, least: number): number =>
+  Math.max(least, 10 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)))
 
 class RedriveChart extends RedriveElement {
   static override styles: CSSResultGroup = [
@@ -184,7 +187,7 @@ class RedriveChart extends RedriveElement {
         },
         {
           ...axis(model.yLabel, 3),
-          size: model.isSmall ? 40 : 58,
+          size: (_, labels) => roomFor(labels, model.isSmall ? 40 : 58),
           ...(model.isSmall && { incrs: WHOLE }),
           values: (_, splits) => splits.map((value) => current().yText(value)),
           ...(model.log && {

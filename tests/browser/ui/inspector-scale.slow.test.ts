@@ -52,3 +52,19 @@ test.for(Object.entries(sources))(
     await tab.says('fit, among 100,000 tasks')
   },
 )
+
+test('the numbers beside a chart have room, however long they are', async () => {
+  await using tab = await openInspector(browser, origin)
+  await tab.page.evaluate(sources['a source that answers at once'])
+  const room = () =>
+    tab.page.evaluate(() => {
+      const charts = stage.element.shadowRoot?.querySelectorAll('redrive-chart') ?? []
+      const plot = [...charts].at(-1)?.shadowRoot?.querySelector<HTMLElement>('.u-over')
+      const context = document.createElement('canvas').getContext('2d')
+      if (!plot || !context) return 'nothing is drawn'
+      context.font = '11px system-ui, sans-serif'
+      const gap = 5
+      return plot.offsetLeft >= context.measureText('100,000').width + gap ? 'enough' : `${plot.offsetLeft} px`
+    })
+  await expect.poll(room).toBe('enough')
+})
