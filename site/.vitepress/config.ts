@@ -10,6 +10,7 @@ import { type Places, repositoryLinks } from './markdown/links.ts'
 import { alignByClass, classes, theme } from './markdown/no-styles.ts'
 import { tableHeads } from './markdown/table-heads.ts'
 import { tagsAsText } from './markdown/tags.ts'
+import { widePictures } from './markdown/wide-pictures.ts'
 import { nav, sidebar } from './pages.ts'
 import { withPolicy } from './policy.ts'
 import { renderForSearch } from './search.ts'
@@ -63,6 +64,7 @@ export default defineConfig({
       alignByClass(md)
       tagsAsText(md)
       tableHeads(md)
+      widePictures(md)
     },
   },
   transformPageData(data) {

@@ -53,3 +53,18 @@ test('no page is wider than a phone', async () => {
   }
   expect(wide).toEqual([])
 })
+
+test('the words of a wide picture can be read on a phone: it scrolls', async () => {
+  await using context = await visits.fresh()
+  const { page } = await visits.open('/', context)
+  await page.setViewportSize({ width: 360, height: 640 })
+  for (const path of ['/', '/gates', '/storms', '/guide/many-tabs']) {
+    await page.goto(visits.origin + path, { waitUntil: 'networkidle' })
+    const picture = page.locator('.vp-doc p > img[src$=".svg"]').first()
+    const width = await picture.evaluate((image) => image.getBoundingClientRect().width)
+    // of 880: words of 13.5 px have 9.8 then
+    expect([path, width]).toEqual([path, 640])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+    expect(await foundByAxe(page)).toEqual([])
+  }
+})
