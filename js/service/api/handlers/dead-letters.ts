@@ -108,7 +108,7 @@ export async function purgeMany(exchange: Exchange<unknown, PurgeIn>): Promise<R
   const endedBefore = Math.min(filter.endedBefore ?? Number.POSITIVE_INFINITY, await exchange.storeNow())
   const total = await countDead(exchange.context.store, scope)
   if (total !== confirm) {
-    const detail = `this filter has ${plural(total, 'dead letter')}, and not the ${confirm} that were to be deleted; nothing was`
+    const detail = `there ${total === 1 ? 'is' : 'are'} ${plural(total, 'dead letter')} of this filter, and ${confirm} were to be deleted; nothing was`
     throw new Problem('count-changed', detail, { count: total })
   }
   return begin(exchange, { kind: 'purge', scope: { ...scope, filter: { ...scope.filter, endedBefore } }, total })

@@ -66,6 +66,8 @@ describe.for(STORES)('%s', (kind) => {
     const wrong = await world.ask('POST', '/dead-letters/purge', { body: { filter: {}, confirm: 299 } })
     expect(wrong).toMatchObject({ status: 409, json: { count: 300 } })
     expect(typeOf(wrong)).toBe('count-changed')
+    const one = await world.ask('POST', '/dead-letters/purge', { body: { filter: { taskIds: [ids[0]] }, confirm: 2 } })
+    expect(one.json.detail).toMatch(/^there is 1 dead letter of this filter, and 2 were to be deleted/)
     const some = { filter: { taskIds: ids.slice(0, 10) }, confirm: 10 }
     await world.clock.advance(1)
     const begun = await world.ask('POST', '/dead-letters/purge', { body: some })
