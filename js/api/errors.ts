@@ -41,6 +41,6 @@ export class WasmUnavailableError extends RedriveError {
 export class QueueClosedError extends RedriveError {
   override readonly name = 'QueueClosedError'
   constructor(name: string) {
-    super('QUEUE_CLOSED', `queue '${name}' is closed; make a new RetryQueue`)
+    super('QUEUE_CLOSED', `queue '${name}' is closed; make a new one`)
   }
 }

@@ -58,7 +58,7 @@ function parse(url: string): URL {
     if (!/^\[object |^(undefined|null)$/.test(url))
       return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
   } catch {} // told as what has no URL is
-  throw new TypeError(`expected a URL (absolute outside a page), as in (url, { method, body }), got '${bare(url)}'`)
+  throw new TypeError(`expected a URL, absolute outside a page, as in (url, { method, body }), got '${bare(url)}'`)
 }
 
 /**

@@ -163,12 +163,8 @@ export const loadCore: MakeLoader = (source, host) => {
 
   const failed = (error: unknown): undefined => {
     if (signal.aborted) return
-    const failure =
-      error instanceof RedriveError
-        ? error
-        : new RedriveError('core_unreachable', `the core could not be loaded (${error}): calls are plain fetch`, {
-            cause: error,
-          })
+    const why = `the core could not be loaded (${error}): calls are plain fetch`
+    const failure = error instanceof RedriveError ? error : new RedriveError('core_unreachable', why, { cause: error })
     core.failure = failure
     host.degraded(failure.code as DegradedCode, failure.message, 'core')
     if (failure.code !== 'core_unreachable') return

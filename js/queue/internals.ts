@@ -20,6 +20,6 @@ export function internalsOf(queue: object, call = 'this'): Internals {
   const internals = byQueue.get(queue)
   if (internals) return internals
   const came = queue === null ? queue : typeof queue
-  const twice = came === 'object' ? '; if it is one, redrive is installed twice' : ''
+  const twice = came === 'object' ? '; is redrive installed twice?' : ''
   throw new TypeError(`${call}: expected a RetryQueue, got ${came}${twice}`)
 }

@@ -82,8 +82,6 @@ export function whenSwitched(
 /** The last look before a call leaves: its principal may have left meanwhile, or its caller, who hears no more of it. */
 export function assertOwn({ method, origin, principal, isLeft }: Call, host: QueueContext): void {
   if (principal === host.principal && !isLeft) return
-  throw new RedriveError(
-    'PRINCIPAL_CHANGED',
-    `${method} ${origin}: not sent, since it was made for another principal; make it anew`,
-  )
+  const message = `${method} ${origin}: it was made for another principal; make it anew`
+  throw new RedriveError('PRINCIPAL_CHANGED', message)
 }

@@ -24,7 +24,7 @@ export async function circuitOpen(
     if (given) return repeatableOf(call).answered(given)
   } catch (error) {
     if (signal?.aborted) throw error
-    degraded('hook_threw', 'breaker.fallback threw: the call ended as it does without one', 'fallback')
+    degraded('hook_threw', 'breaker.fallback threw: the call ended as without it', 'fallback')
     cause = error
   }
   const remedy =

@@ -66,7 +66,7 @@ export function joinTask(
       leave()
       if (isCaller() && !promote(task)) cancel(undefined)
       if (own.outcome === OUTCOME_RELEASED) {
-        const words = `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}; queue.result(taskId) tells how it ends`
+        const words = `${task.what} is under way as task ${task.taskId} for longer than waitMs ${waitMs}; queue.result(taskId) tells how it ends`
         reject(error ?? new RedriveError('WAIT_EXCEEDED', words))
       } else {
         const { reason, taskId } = task

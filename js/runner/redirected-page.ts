@@ -14,6 +14,6 @@ export function tellPage(
 ): void {
   if (!answer?.becameGet || status >= 400 || policy.expect) return
   if (!/^text\/html\b/i.test(answer.header('content-type') ?? '')) return
-  const message = `${what} counts as delivered, but was redirected to a page; if that may be a login page, set policy.expect, such as { contentType: 'application/json' }`
+  const message = `${what} counts as delivered, but was redirected to a page; if that is a login page, set policy.expect, such as { contentType: 'application/json' }`
   degraded('redirected_to_page', message, origin, { origin })
 }

@@ -24,11 +24,11 @@ export const storeAway = (why: string): Obstacle => ({ reason: 'storage_unavaila
 /** The outcomes that a call may have which the store has not answered, by what is known of its cancel. `isShared`: another call can have its key, so the task stays. */
 export function unsure(isShared: boolean, said?: 'cancelled' | 'requested' | 'gone' | undefined): string {
   if (isShared)
-    return 'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
-  if (said === 'cancelled') return 'it had the task all the same, and that is cancelled: it will not be sent'
+    return 'whether it has the task is not known; make the call again under the same idempotency key when it answers: it is the same task'
+  if (said === 'cancelled') return 'it had the task, which is cancelled: it will not be sent'
   if (said === 'requested') return 'another process has it, and it was sent, or is sent now'
-  if (said === 'gone') return 'it does not have the task, unless that was sent and has ended'
-  return 'if it has the task all the same, that is cancelled once it answers, unless it was sent by then'
+  if (said === 'gone') return 'it does not have the task, unless that has ended'
+  return 'if it has the task, that is cancelled once it answers, unless it was sent by then'
 }
 
 /** A task in memory has the key of the call. */
@@ -85,7 +85,7 @@ export function keyExpired(taskId: string): RedriveError {
 export function queueFull({ host, limits }: Runner, dead: number): QueueFullError {
   const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
   const remedy = dead > 0 ? "redrive or purge those, wait for 'idle'" : "wait for 'idle'"
-  const what = `the queue holds ${held} already, ${dead} of them dead letters`
+  const what = `the queue holds ${held}, ${dead} of them dead letters`
   return new QueueFullError(`${what}; ${remedy}, or raise capacity or capacityBytes`)
 }
 

@@ -381,7 +381,7 @@ export class Runner {
 
   trapped(error: unknown): void {
     if (this.state === 'stopped') return
-    const message = `the core stopped (${errorText(error)}): waiting calls got their last answer, and calls are plain fetch until the page or process starts anew`
+    const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch until a restart`
     this.host.degraded('core_unreachable', message)
     this.isTrapped = true
     this.#stop(error)

@@ -277,7 +277,7 @@ async function askBefore(
       const failed =
         error instanceof UnusableHeaders
           ? error.message
-          : `sign() failed (${unsaid(error)}; catch it inside sign() to log it)`
+          : `sign() failed (${unsaid(error)}; catch it in sign() to log it)`
       host.degraded('sign_failed', `${failed}; the attempt was given back and is tried again later`, task.origin)
       return { overlay: null, outcome: OUTCOME_CREDENTIALS_FAILED }
     }

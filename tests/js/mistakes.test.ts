@@ -203,7 +203,7 @@ test('bodies that fetch takes are taken', async () => {
 test.each<[call: string, work: () => unknown]>([
   ['wrapFetch(queue): expected a RetryQueue, got undefined', () => wrapFetch(undefined as never)],
   [
-    'wrapFetch(queue): expected a RetryQueue, got object; if it is one, redrive is installed twice',
+    'wrapFetch(queue): expected a RetryQueue, got object; is redrive installed twice?',
     () => wrapFetch({ waitMs: 5 } as never),
   ],
   ['wrapFetch(queue): expected a RetryQueue, got function', () => wrapFetch(fetch as never)],

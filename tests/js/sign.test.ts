@@ -95,7 +95,7 @@ test('S12 where sign throws, a task’s attempt is given back, uncounted, and tr
   const { taskId } = await queue.enqueue(ORDERS, POST)
   expect(await hitsAfter(1_000)).toBe(0)
   expect(events.of('degraded')).toEqual([
-    { code: 'sign_failed', message: expect.stringMatching(/^(?!.*whsec).*catch it inside sign\(\) to log it/) },
+    { code: 'sign_failed', message: expect.stringMatching(/^(?!.*whsec).*catch it in sign\(\) to log it/) },
   ])
   expect(await queue.get(taskId)).toMatchObject({ attemptNumber: 0, status: 'PENDING' })
   const [, released] = await queue.explain(taskId)
