@@ -57,7 +57,7 @@ fn missing_credentials_are_asked_for_with_a_pause_where_the_curve_has_none() {
     let mut rig = setup(json!({ "initialDelayMs": 0, "maxAttempts": 9 }));
     let slot = rig.add();
     for _ in 0..25 {
-        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.start_one(), slot);
         let verdict = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
         assert_eq!(verdict, retry_in(100));
         rig.wait(100);
