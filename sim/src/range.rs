@@ -43,6 +43,16 @@ impl Range {
         Range { low, high, slack: 1.0 }
     }
 
+    /// From a second on, and no less than `least`: what chance would have later than its caller waits, it draws again.
+    pub fn or_sooner(self, least: f64) -> Range {
+        Range { low: self.low.min(least.max(1000.0)), ..self }
+    }
+
+    /// No less than what is waited after an attempt that its credentials kept from being made.
+    pub fn unmade(self) -> Range {
+        Range { low: self.low.max(100.0), high: self.high.max(100.0), ..self }
+    }
+
     fn cut(self, cap: f64) -> Range {
         Range { low: self.low.min(cap), high: self.high.min(cap), ..self }
     }

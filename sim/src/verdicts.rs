@@ -250,13 +250,16 @@ fn in_progress(task: &Task, answer: &Answer) -> bool {
 /// were given back by then.
 fn wait(spec: &Spec, task: &Task, refunds: u32, answer: &Answer) -> Range {
     let curve = range(spec, task.attempts, task.previous);
-    if in_progress(task, answer) {
+    let patient = if in_progress(task, answer) {
         curve.at_least(refunds.max(1), 10_000.0, spec)
     } else if answer.outcome == 0 && answer.status == 429 && asked(answer).is_none() {
         curve.at_least(task.attempts, 30_000.0, spec)
+    } else if answer.outcome == 4 {
+        return curve.unmade();
     } else {
-        curve
-    }
+        return curve;
+    };
+    if task.wait_until < NEVER { patient.or_sooner(curve.low) } else { patient }
 }
 
 /// A status that is no answer.
@@ -322,7 +325,8 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     if given_back && refundable && worth == Worth::Retry {
         task.attempts -= 1;
         task.refunds += u32::from(!offline);
-        let curve = if outcome == 4 { range(&promise.spec, task.refunds, None) } else { Range::NONE };
+        let curve =
+            if outcome == 4 { range(&promise.spec, task.refunds, None).unmade() } else { Range::NONE };
         return Expected::Again { curve, authorize: false, counts: false };
     }
     let too_long = asked(answer).is_some_and(|ms| ms > promise.max_server);

@@ -329,12 +329,12 @@ impl Queue {
             let chance = room.minus(least).get().saturating_mul(u64::from(self.rng.next_u32())) >> 32;
             curve = least.plus(Millis::new(chance));
         }
+        let unmade = ended.outcome == Outcome::CredentialsFailed;
+        let curve = if unmade { curve.max(LEAST_UNMADE) } else { curve };
         task.previous_delay = curve.into();
         let lane = self.lanes.at(task.lane.get());
         let curve = lane.map_or(curve, |lane| lane.gates.ramp.curb(self.lanes.rules.ramp, curve));
         let curve = curve.plus(upload).min(curve.max(policy.patience()));
-        let unmade = ended.outcome == Outcome::CredentialsFailed;
-        let curve = if unmade { curve.max(LEAST_UNMADE) } else { curve };
         let at_once = server == Some(Millis::ZERO) && attempts <= LAST_AT_ONCE && patience.is_none();
         let curve = ended.delay.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };

@@ -240,7 +240,7 @@ test.each<
     'cancelled: no task is left that only its caller could ask for again',
     slowly(100),
     500,
-    'that is cancelled: it will not be sent',
+    'which is cancelled: it will not be sent',
   ],
   ['not cancelled yet', slowly(5_000), 1_000, 'that is cancelled once it answers, unless it was sent by then'],
   ['sent already by another process', () => takenBy('another'), 1_000, 'has it, and it was sent, or is sent now'],

@@ -451,11 +451,11 @@ impl Naive {
             let u = f64::from(self.rng.next_u32()) / 4_294_967_296.0;
             curve = Millis::new(least + ((room - least) as f64 * u) as u64);
         }
-        task.previous = curve.get();
-        let now_asked = server == Some(Millis::ZERO) && attempts <= 3 && patience.is_none();
         if ended.outcome == Outcome::CredentialsFailed {
             curve = curve.max(LEAST_UNMADE);
         }
+        task.previous = curve.get();
+        let now_asked = server == Some(Millis::ZERO) && attempts <= 3 && patience.is_none();
         let curve = ended.delay.unwrap_or(if now_asked { Millis::ZERO } else { curve });
         if too_long {
             return Verdict::Exhausted(Reason::RetryAfterTooLong);
