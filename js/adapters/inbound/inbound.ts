@@ -131,7 +131,7 @@ export class Inbound {
     const { unknown, ...heads } = headsOf(request, body.isUnpacked, this.#dropped, header, sanitizer)
     if (unknown.length > 0) {
       const names = unknown.join(', ')
-      const remedy = 'list it in sanitize.persistHeaders of the queue, or in dropHeaders if a repeat does without'
+      const remedy = 'list it in sanitize.persistHeaders of the queue, or in dropHeaders if a repeat needs none'
       this.#tell('headers_withheld', request, `${names} is on no list of headers; ${remedy}`, 'headers')
       return GOES_ON
     }

@@ -82,6 +82,6 @@ export function checkInbound(what: string, options: InboundOptions, queue: Setti
   }
   if (queue.durable && queue.store?.durability !== 'memory') return
   throw new TypeError(
-    `${what}: expected a queue that is durable: its 202 is a promise, which a queue in memory breaks when its process ends; give the queue a store, such as sqliteStore()`,
+    `${what}: expected a queue that is durable: its 202 is a promise, which a queue in memory breaks when its process ends; give it a store, such as sqliteStore()`,
   )
 }
